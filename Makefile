@@ -1,0 +1,46 @@
+# winkube: `make up` and `make test` are all a newcomer needs.
+SHELL := /bin/bash
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help deps up down test unit integration e2e bench check format
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(BIN)/.installed: pyproject.toml tools/install-venv
+	@tools/install-venv $(PYTHON) $(VENV)
+	@touch $@
+
+deps: $(BIN)/.installed
+	@tools/install-programs
+
+up: deps ## install what is missing and start the cluster
+	@$(BIN)/winkube up
+
+down: $(BIN)/.installed ## stop the cluster and remove everything it made
+	@$(BIN)/winkube down
+
+check: $(BIN)/.installed ## lint, format, types, layers, module size
+	@$(BIN)/ruff check -q .
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache -q 2>/dev/null || $(BIN)/lint-imports
+	@$(PYTHON) tools/module-size
+
+unit: $(BIN)/.installed ## seconds, no root
+	@$(BIN)/pytest -q tests/unit
+
+test: deps ## everything
+	@$(BIN)/pytest -q tests
+
+e2e: deps ## the real cluster only
+	@$(BIN)/pytest -q tests/e2e
+
+bench: deps ## print the tables of bench/
+	@$(BIN)/python -m bench
+
+format: $(BIN)/.installed ## rewrite to the house format
+	@$(BIN)/ruff check -q --fix . || true
+	@$(BIN)/ruff format -q .

@@ -1,0 +1,1 @@
+"""Task supervision, back-off, keyed work queue, bounded broadcast hub, child processes."""

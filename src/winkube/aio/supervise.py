@@ -1,0 +1,38 @@
+"""Run work that must not take its neighbours down: the one place that catches everything."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from typing import TypeVar
+
+from winkube.aio.queue import WorkQueue
+
+Key = TypeVar("Key", bound=Hashable)
+log = logging.getLogger(__name__)
+
+
+async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]]) -> None:
+    """Serve the queue until cancelled; an error about one key delays that key alone."""
+    while True:
+        async with queue.take() as key:
+            try:
+                await reconcile(key)
+            except Exception as error:
+                delay = queue.retry(key)
+                log.warning(
+                    "reconcile failed", extra={"key": key, "error": repr(error), "retry": delay}
+                )
+                log.debug("reconcile failed", exc_info=True)
+            else:
+                queue.forget(key)
+
+
+async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: str) -> None:
+    """Call ``step`` every ``interval`` seconds until cancelled, also after a failure."""
+    while True:
+        try:
+            await step()
+        except Exception as error:
+            log.warning("periodic step failed", extra={"step": name, "error": repr(error)})
+            log.debug("periodic step failed", exc_info=True)
+        await asyncio.sleep(interval)

@@ -1,0 +1,1 @@
+"""Kubernetes objects: kinds, schema, defaults, validation, patches, selectors, tables, errors."""

@@ -1,0 +1,1 @@
+"""Errors, clock, ids, paths and logging: standard library only, no asyncio, no Kubernetes."""

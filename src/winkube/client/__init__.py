@@ -1,0 +1,1 @@
+"""How every component reaches the cluster: API client, list-watch caches, events, leases."""

@@ -1,0 +1,1 @@
+"""Assembly: configuration to components to processes."""

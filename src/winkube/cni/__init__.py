@@ -1,0 +1,1 @@
+"""CNI plugins, each an executable."""

@@ -1,0 +1,1 @@
+"""Level-based controllers, one module each."""

@@ -1,0 +1,1 @@
+"""The cluster DNS server."""

@@ -1,0 +1,1 @@
+"""The emulated Windows Host Networking Service: documents, error codes, features, dataplanes."""

@@ -1,0 +1,1 @@
+"""The node agent, for Linux and Windows nodes alike, over CRI."""

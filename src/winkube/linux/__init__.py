@@ -1,0 +1,1 @@
+"""Thin effects on the kernel: namespaces, links, routes, packet rules, mounts, cgroups."""

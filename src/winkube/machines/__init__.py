@@ -1,0 +1,1 @@
+"""Emulated hosts: namespaces, underlay, Windows personalities, the Wine base."""

@@ -1,0 +1,1 @@
+"""Services and routes programmed on a node."""

@@ -1,0 +1,1 @@
+"""The CRI server for Windows containers: runc and Wine."""

@@ -1,0 +1,1 @@
+"""Pod placement: queue, cycle, plugins in one ordered list."""

@@ -1,0 +1,1 @@
+"""The revisioned key-value log over bytes: one Protocol, several implementations."""

@@ -1,0 +1,1 @@
+"""Fakes that ship for tests; product code never imports them."""
