@@ -1,0 +1,1 @@
+"""The kubelet's own HTTPS server: logs, exec, attach, port-forward, pods, stats, metrics."""
