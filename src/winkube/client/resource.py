@@ -1,0 +1,70 @@
+"""Where each kind lives in the REST API, and the resources the components use."""
+
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+
+class Resource(NamedTuple):
+    group: str
+    version: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(
+        self, namespace: str | None = None, name: str | None = None, subresource: str | None = None
+    ) -> str:
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts.append(self.plural)
+        if name:
+            parts.append(name)
+        if subresource:
+            parts += subresource.split("/")
+        return "/" + "/".join(quote(part, safe=":") for part in parts)
+
+
+PODS: Final = Resource("", "v1", "pods", True)
+NODES: Final = Resource("", "v1", "nodes", False)
+SERVICES: Final = Resource("", "v1", "services", True)
+ENDPOINTS: Final = Resource("", "v1", "endpoints", True)
+NAMESPACES: Final = Resource("", "v1", "namespaces", False)
+CONFIGMAPS: Final = Resource("", "v1", "configmaps", True)
+SECRETS: Final = Resource("", "v1", "secrets", True)
+SERVICEACCOUNTS: Final = Resource("", "v1", "serviceaccounts", True)
+EVENTS: Final = Resource("", "v1", "events", True)
+PERSISTENTVOLUMES: Final = Resource("", "v1", "persistentvolumes", False)
+PERSISTENTVOLUMECLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", True)
+REPLICATIONCONTROLLERS: Final = Resource("", "v1", "replicationcontrollers", True)
+RESOURCEQUOTAS: Final = Resource("", "v1", "resourcequotas", True)
+LIMITRANGES: Final = Resource("", "v1", "limitranges", True)
+PODTEMPLATES: Final = Resource("", "v1", "podtemplates", True)
+
+DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", True)
+REPLICASETS: Final = Resource("apps", "v1", "replicasets", True)
+STATEFULSETS: Final = Resource("apps", "v1", "statefulsets", True)
+DAEMONSETS: Final = Resource("apps", "v1", "daemonsets", True)
+CONTROLLERREVISIONS: Final = Resource("apps", "v1", "controllerrevisions", True)
+
+JOBS: Final = Resource("batch", "v1", "jobs", True)
+CRONJOBS: Final = Resource("batch", "v1", "cronjobs", True)
+ENDPOINTSLICES: Final = Resource("discovery.k8s.io", "v1", "endpointslices", True)
+LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", True)
+INGRESSES: Final = Resource("networking.k8s.io", "v1", "ingresses", True)
+NETWORKPOLICIES: Final = Resource("networking.k8s.io", "v1", "networkpolicies", True)
+PODDISRUPTIONBUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", True)
+PRIORITYCLASSES: Final = Resource("scheduling.k8s.io", "v1", "priorityclasses", False)
+RUNTIMECLASSES: Final = Resource("node.k8s.io", "v1", "runtimeclasses", False)
+STORAGECLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", False)
+ROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "roles", True)
+ROLEBINDINGS: Final = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", True)
+CLUSTERROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", False)
+CLUSTERROLEBINDINGS: Final = Resource(
+    "rbac.authorization.k8s.io", "v1", "clusterrolebindings", False
+)
+TOKENREVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", False)
+SUBJECTACCESSREVIEWS: Final = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", False)

@@ -1,0 +1,260 @@
+"""The API client: one method per verb, objects in and out as JSON.
+
+Owns the connection pool and the translation of failures: the server's ``Status`` becomes an
+``ApiError``, a broken connection a ``TransportError``. It keeps no state about objects.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self
+
+import aiohttp
+import orjson
+
+from winkube.api.errors import ApiError, TooManyRequestsError, from_status
+from winkube.base.types import JsonObject
+from winkube.client.config import ClientConfig
+from winkube.client.errors import ClientError, TransportError
+from winkube.client.resource import Resource
+from winkube.client.stream import EventStream, WatchEvent, transport_errors
+
+REQUEST_SECONDS: Final = 60.0
+# Watches are renewed every 5 to 10 minutes: none lives for ever (client-go: Reflector).
+WATCH_SECONDS: Final = 300
+WATCH_SLACK_SECONDS: Final = 30
+THROTTLED_ATTEMPTS: Final = 5
+MAX_RETRY_AFTER: Final = 10.0
+
+
+class PatchType(StrEnum):
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class ApiClient:
+    def __init__(self, config: ClientConfig) -> None:
+        self.config = config
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        headers = {"User-Agent": self.config.user_agent, "Accept": "application/json"}
+        if self.config.token:
+            headers["Authorization"] = f"Bearer {self.config.token}"
+        context = self.config.ssl_context()
+        self._session = aiohttp.ClientSession(
+            # No limit: every watch holds a connection; callers bound their own concurrency.
+            connector=aiohttp.TCPConnector(limit=0, ssl=True if context is None else context),
+            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
+            headers=headers,
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        return await self._json("GET", resource.path(namespace, name, subresource))
+
+    async def list(  # noqa: PLR0913 - the list options of the API
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        resource_version: str | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+    ) -> JsonObject:
+        query = {
+            "labelSelector": label_selector,
+            "fieldSelector": field_selector,
+            "resourceVersion": resource_version,
+            "limit": limit,
+            "continue": continue_token,
+        }
+        return await self._json("GET", resource.path(namespace), query=query)
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        namespace: str | None = None,
+        name: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        """POST; ``name`` and ``subresource`` serve pods/binding, pods/eviction and their like."""
+        place = namespace or obj.get("metadata", {}).get("namespace")
+        path = resource.path(place, name if subresource else None, subresource)
+        return await self._json("POST", path, body=obj)
+
+    async def update(
+        self, resource: Resource, obj: JsonObject, *, subresource: str | None = None
+    ) -> JsonObject:
+        metadata = obj["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
+        return await self._json("PUT", path, body=obj)
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        body: Any,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        patch_type: PatchType = PatchType.MERGE,
+    ) -> JsonObject:
+        path = resource.path(namespace, name, subresource)
+        return await self._json("PATCH", path, body=body, content_type=patch_type.value)
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        options: JsonObject | None = None,
+    ) -> JsonObject:
+        return await self._json("DELETE", resource.path(namespace, name), body=options)
+
+    async def delete_collection(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        options: JsonObject | None = None,
+    ) -> JsonObject:
+        query = {"labelSelector": label_selector}
+        return await self._json("DELETE", resource.path(namespace), query=query, body=options)
+
+    async def get_path(self, path: str) -> JsonObject:
+        """A document outside the resource paths: discovery, version."""
+        return await self._json("GET", path)
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        resource_version: str,
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """Events after ``resource_version``, bookmarks included; an ERROR event raises."""
+        seconds = WATCH_SECONDS + random.randrange(WATCH_SECONDS)
+        query = _present(
+            {
+                "watch": "true",
+                "allowWatchBookmarks": "true",
+                "timeoutSeconds": seconds,
+                "labelSelector": label_selector,
+                "fieldSelector": field_selector,
+                "resourceVersion": resource_version,
+            }
+        )
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=REQUEST_SECONDS, sock_read=seconds + WATCH_SLACK_SECONDS
+        )
+        url = self.config.server + resource.path(namespace)
+        with transport_errors(self.config.server):
+            response = await self._open().get(url, params=query, timeout=timeout)
+        async with response:
+            if response.status != HTTPStatus.OK:
+                with transport_errors(self.config.server):
+                    raise _failure(response.status, await response.read())
+            yield EventStream(response.content.iter_any(), self.config.server)
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise ClientError("the API client is not open: use it as an async context manager")
+        return self._session
+
+    async def _json(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+    ) -> JsonObject:
+        data = None if body is None else orjson.dumps(body)
+        headers = None if body is None else {"Content-Type": content_type}
+        for attempt in range(1, THROTTLED_ATTEMPTS + 1):
+            with transport_errors(self.config.server):
+                async with self._open().request(
+                    method,
+                    self.config.server + path,
+                    params=_present(query or {}),
+                    data=data,
+                    headers=headers,
+                ) as response:
+                    answer = await response.read()
+            if response.status < HTTPStatus.MULTIPLE_CHOICES:
+                return _decode(answer, self.config.server)
+            wait = _retry_after(response.headers.get("Retry-After"))
+            failure = _failure(response.status, answer)
+            # Only 429 says that nothing was done; anything else is the caller's to judge.
+            throttled = isinstance(failure, TooManyRequestsError) and wait is not None
+            if not throttled or attempt == THROTTLED_ATTEMPTS:
+                raise failure
+            await asyncio.sleep(wait or 0.0)
+        raise TransportError(self.config.server, "throttled")
+
+
+def _present(query: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in query.items() if value is not None}
+
+
+def _decode(answer: bytes, server: str) -> JsonObject:
+    try:
+        document = orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise TransportError(server, "the answer is not JSON") from error
+    if not isinstance(document, dict):
+        raise TransportError(server, "the answer is not an object")
+    return document
+
+
+def _failure(code: int, answer: bytes) -> ApiError:
+    try:
+        status = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        status = None
+    if not isinstance(status, dict) or status.get("kind") != "Status":
+        # A proxy or another server answered: keep its words.
+        text = answer[:500].decode(errors="replace").strip()
+        status = {"code": code, "message": text or f"the server answered {code}"}
+    return from_status({**status, "code": status.get("code") or code})
+
+
+def _retry_after(header: str | None) -> float | None:
+    try:
+        return None if header is None else min(float(header), MAX_RETRY_AFTER)
+    except ValueError:
+        return None
