@@ -1,0 +1,1 @@
+"""What upstream fills in, by kind: one module per family."""

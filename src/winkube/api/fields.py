@@ -1,0 +1,310 @@
+"""Fields against the schema: what strict decoding refuses, and what decoding drops.
+
+``check_fields`` finds unknown fields and values of a wrong type; ``prune`` does to an object what
+a round trip through upstream's Go structs does: unknown fields, nulls and empty optional lists and
+maps go, quantities take their canonical form.
+"""
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from winkube.api.errors import BadRequestError
+from winkube.api.kinds import Kind
+from winkube.api.quantity import QuantityError, canonical_quantity
+from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.base.types import JsonObject
+
+_INT32: Final = 2**31
+_INT64: Final = 2**63
+
+
+@dataclass(slots=True)
+class FieldReport:
+    unknown: list[str] = field(default_factory=list)
+    duplicates: list[str] = field(default_factory=list)
+    type_errors: list[str] = field(default_factory=list)
+
+    @property
+    def clean(self) -> bool:
+        return not (self.unknown or self.duplicates or self.type_errors)
+
+    def strict_messages(self) -> list[str]:
+        """One sentence each, as a Warning header or joined into an error carries them."""
+        return [f'unknown field "{path}"' for path in self.unknown] + [
+            f'duplicate field "{path}"' for path in self.duplicates
+        ]
+
+    def strict_error(self, kind: Kind) -> BadRequestError | None:
+        messages = self.strict_messages()
+        if not messages:
+            return None
+        what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        return BadRequestError(f"{what}: strict decoding error: {', '.join(messages)}")
+
+    def type_error(self, kind: Kind) -> BadRequestError | None:
+        if not self.type_errors:
+            return None
+        what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
+        return BadRequestError(f"{what}: {self.type_errors[0]}")
+
+
+def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = None) -> FieldReport:
+    """With ``raw``, the JSON text it was parsed from, duplicate keys are found as well."""
+    report = FieldReport()
+    definition = schema.for_kind(kind.gvk)
+    if definition is not None and not _fits(definition.shape, obj):
+        _Reporter(report).visit(definition.shape, obj, _Place("", "", definition.go_name))
+    if raw is not None:
+        report.duplicates += _duplicates(raw)
+    return report
+
+
+def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
+    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
+    definition = schema.for_kind(kind.gvk)
+    if definition is not None:
+        _prune_object(definition, obj)
+
+
+def _fits_time(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _fits_quantity(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return False
+    try:
+        canonical_quantity(value)
+    except QuantityError:
+        return False
+    return True
+
+
+def _fits_bytes(value: Any) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+_FITS: Final = {
+    Type.ANY: lambda value: True,
+    Type.STRING: lambda value: type(value) is str,
+    Type.INT32: lambda value: type(value) is int and -_INT32 <= value < _INT32,
+    Type.INT64: lambda value: type(value) is int and -_INT64 <= value < _INT64,
+    Type.NUMBER: lambda value: type(value) in (int, float),
+    Type.BOOL: lambda value: type(value) is bool,
+    Type.BYTES: _fits_bytes,
+    Type.TIME: _fits_time,
+    Type.QUANTITY: _fits_quantity,
+    Type.INT_OR_STRING: lambda value: type(value) in (int, str),
+    Type.FREE_OBJECT: lambda value: type(value) is dict,
+}
+
+
+def _fits(shape: Shape, value: Any) -> bool:
+    """The quick answer for the usual case, in which nothing is wrong."""
+    if value is None:
+        return True
+    kind = shape.type
+    if kind is Type.OBJECT:
+        if type(value) is not dict or shape.definition is None:
+            return False
+        properties = shape.definition.properties
+        for key, child in value.items():
+            inner = properties.get(key)
+            if inner is None or not _fits(inner, child):
+                return False
+        return True
+    if kind is Type.LIST or kind is Type.MAP:
+        if type(value) is not (list if kind is Type.LIST else dict) or shape.item is None:
+            return False
+        item = shape.item
+        for child in value if kind is Type.LIST else value.values():
+            if not _fits(item, child):
+                return False
+        return True
+    return _FITS[kind](value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """``path`` has list indexes (strict errors); ``go_path`` has none (Go's decoder)."""
+
+    path: str
+    go_path: str
+    struct: str
+
+    def field(self, key: str, struct: str) -> "_Place":
+        dot = "." if self.path else ""
+        return _Place(f"{self.path}{dot}{key}", f"{self.go_path}{dot}{key}", struct)
+
+    def element(self, label: str) -> "_Place":
+        return _Place(f"{self.path}{label}", self.go_path, self.struct)
+
+
+class _Reporter:
+    def __init__(self, report: FieldReport) -> None:
+        self._report = report
+
+    def visit(self, shape: Shape, value: Any, place: _Place) -> None:
+        if value is None:
+            return
+        if shape.type is Type.OBJECT and isinstance(value, dict) and shape.definition:
+            self._visit_object(shape.definition, value, place)
+        elif shape.type is Type.LIST and isinstance(value, list) and shape.item:
+            for index, child in enumerate(value):
+                self.visit(shape.item, child, place.element(f"[{index}]"))
+        elif shape.type is Type.MAP and isinstance(value, dict) and shape.item:
+            for key, child in value.items():
+                self.visit(shape.item, child, place.element(f".{key}"))
+        elif not _fits(shape, value):
+            self._report.type_errors.append(_type_message(shape, value, place))
+
+    def _visit_object(self, definition: Definition, value: JsonObject, place: _Place) -> None:
+        properties = definition.properties
+        for key, child in value.items():
+            shape = properties.get(key)
+            inner = place.field(key, definition.go_name)
+            if shape is None:
+                self._report.unknown.append(inner.path)
+            else:
+                self.visit(shape, child, inner)
+
+
+def _type_message(shape: Shape, value: Any, place: _Place) -> str:
+    if shape.type is Type.QUANTITY and isinstance(value, (str, int, float)):
+        return f"json: {QuantityError(value).message}"
+    if shape.type is Type.BYTES and isinstance(value, str):
+        return "illegal base64 data at input byte 0"
+    target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
+    into = target or " into Go value"
+    return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {_go_type(shape)}"
+
+
+def _json_name(value: Any, shape: Shape) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, float)):
+        numeric = shape.type in (Type.INT32, Type.INT64)
+        return f"number {value}" if numeric else "number"
+    names = {str: "string", list: "array", dict: "object"}
+    return names.get(type(value), type(value).__name__)
+
+
+_GO_TYPES: Final = {
+    Type.STRING: "string",
+    Type.INT32: "int32",
+    Type.INT64: "int64",
+    Type.NUMBER: "float64",
+    Type.BOOL: "bool",
+    Type.BYTES: "[]uint8",
+    Type.TIME: "string",
+    Type.QUANTITY: "string",
+    Type.INT_OR_STRING: "int32",
+    Type.FREE_OBJECT: "map[string]interface {}",
+    Type.ANY: "interface {}",
+}
+
+
+def _go_type(shape: Shape) -> str:
+    if shape.type is Type.OBJECT and shape.definition is not None:
+        package, _, name = shape.definition.name.rpartition(".")
+        return f"{package.rpartition('.')[2]}.{name}"
+    if shape.type is Type.LIST and shape.item is not None:
+        return f"[]{_go_type(shape.item)}"
+    if shape.type is Type.MAP and shape.item is not None:
+        return f"map[string]{_go_type(shape.item)}"
+    return _GO_TYPES[shape.type]
+
+
+# What Go leaves where a list or map holds a null.
+_ZERO: Final = {
+    Type.STRING: "", Type.BYTES: "", Type.INT32: 0, Type.INT64: 0, Type.NUMBER: 0,
+    Type.BOOL: False, Type.QUANTITY: "0", Type.INT_OR_STRING: 0,
+}  # fmt: skip
+
+
+def _prune_object(definition: Definition, obj: JsonObject) -> None:
+    properties = definition.properties
+    doomed = []
+    for key, value in obj.items():
+        shape = properties.get(key)
+        if shape is None or value is None:
+            doomed.append(key)
+            continue
+        kind = type(value)
+        if kind is dict or kind is list:
+            _prune_value(shape, value)
+            if not value and shape.optional and shape.item is not None:
+                doomed.append(key)
+        elif shape.type is Type.QUANTITY:
+            obj[key] = canonical_quantity(value)
+    for key in doomed:
+        del obj[key]
+
+
+def _prune_value(shape: Shape, value: Any) -> None:
+    if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
+        _prune_object(shape.definition, value)
+    elif shape.item is not None:
+        item = shape.item
+        plain = item.type not in (Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY)
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        for key, child in pairs:
+            if child is None:
+                value[key] = [] if item.type is Type.LIST else _ZERO.get(item.type, {})
+            elif plain:
+                continue
+            elif item.type is Type.QUANTITY:
+                value[key] = canonical_quantity(child)
+            else:
+                _prune_value(item, child)
+
+
+class _Repeated(dict[str, Any]):
+    """A JSON object some of whose keys occur twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]], keys: list[str]) -> None:
+        super().__init__(pairs)
+        self.repeated = keys
+
+
+def _duplicates(raw: bytes) -> list[str]:
+    found = False
+
+    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        obj = dict(pairs)
+        if len(obj) == len(pairs):
+            return obj
+        found = True
+        seen: set[str] = set()
+        repeated = [key for key, _ in pairs if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+        return _Repeated(pairs, repeated)
+
+    try:
+        tree = json.loads(raw, object_pairs_hook=build)
+    except (ValueError, RecursionError):
+        return []
+    return list(_repeated_paths(tree, "")) if found else []
+
+
+def _repeated_paths(value: Any, path: str) -> list[str]:
+    paths = []
+    dot = f"{path}." if path else ""
+    if isinstance(value, _Repeated):
+        paths += [f"{dot}{key}" for key in value.repeated]
+    if isinstance(value, dict):
+        for key, child in value.items():
+            paths += _repeated_paths(child, f"{dot}{key}")
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            paths += _repeated_paths(child, f"{path}[{index}]")
+    return paths

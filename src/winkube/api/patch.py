@@ -1,0 +1,188 @@
+"""JSON patch (RFC 6902) and JSON merge patch (RFC 7386).
+
+Every function returns a new document and leaves its arguments alone. Strategic merge, which needs
+the schema, lives in ``strategic`` and is re-exported here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from winkube.api.decode import clone
+from winkube.api.errors import ApiError, BadRequestError
+from winkube.api.strategic import strategic_merge
+from winkube.base.types import JsonObject
+
+__all__ = ["PatchFailedError", "json_patch", "merge_patch", "strategic_merge"]
+
+MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch.go
+
+
+class PatchFailedError(ApiError):
+    """The patch is well formed but does not fit the object."""
+
+    code, reason = 422, "Invalid"
+
+    def __init__(self, cause: str) -> None:
+        super().__init__("the server rejected our request due to an error in our request: " + cause)
+        self.cause = cause
+
+
+def merge_patch(doc: Any, patch: Any) -> Any:
+    return _merge(clone(doc), patch)
+
+
+def _merge(doc: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return clone(patch)
+    target = doc if isinstance(doc, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict):
+            target[key] = _merge(target.get(key), value)
+        else:
+            target[key] = clone(value)
+    return target
+
+
+def json_patch(doc: Any, ops: Any) -> Any:
+    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
+        raise BadRequestError("error decoding patch: a JSON patch is a list of operations")
+    if len(ops) > MAX_OPERATIONS:
+        raise PatchFailedError(
+            f"the allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(ops)}"
+        )
+    root = {"": clone(doc)}
+    for op in ops:
+        _apply(root, op)
+    return root[""]
+
+
+def _apply(root: JsonObject, op: JsonObject) -> None:
+    name = op.get("op")
+    operation = _OPERATIONS.get(name) if isinstance(name, str) else None
+    if operation is None:
+        raise PatchFailedError(f"unexpected kind: {name}")
+    operation(root, op, _pointer(op, "path"))
+
+
+def _pointer(op: JsonObject, field: str) -> list[str]:
+    text = op.get(field)
+    if not isinstance(text, str) or (text and not text.startswith("/")):
+        raise PatchFailedError(f"{op.get('op')} operation does not have a valid {field}")
+    return [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")]
+
+
+def _value(op: JsonObject) -> Any:
+    if "value" not in op:
+        raise PatchFailedError(f"{op['op']} operation for path {op['path']!r} has no value")
+    return clone(op["value"])
+
+
+def _container(root: JsonObject, path: Sequence[str], op: str) -> Any:
+    here: Any = root
+    for step in path[:-1]:
+        if isinstance(here, dict) and step in here:
+            here = here[step]
+        elif isinstance(here, list):
+            here = here[_index(here, step, op, last=len(here) - 1)]
+        else:
+            raise _missing(op, path)
+    if not isinstance(here, (dict, list)):
+        raise _missing(op, path)
+    return here
+
+
+def _index(items: list[Any], step: str, op: str, *, last: int) -> int:
+    if not (step.isascii() and step.isdigit() and len(step) < 10):
+        raise PatchFailedError(f"{op} operation has an invalid array index {step!r}")
+    if int(step) > last:
+        raise PatchFailedError(f"{op} operation's array index {step} is out of bounds")
+    return int(step)
+
+
+def _missing(op: str, path: Sequence[str]) -> PatchFailedError:
+    pointer = "/".join(path)
+    return PatchFailedError(f"{op} operation does not apply: doc is missing path: {pointer!r}")
+
+
+def _get(root: JsonObject, path: Sequence[str], op: str) -> Any:
+    parent = _container(root, path, op)
+    if isinstance(parent, list):
+        return parent[_index(parent, path[-1], op, last=len(parent) - 1)]
+    if path[-1] not in parent:
+        raise _missing(op, path)
+    return parent[path[-1]]
+
+
+def _put(root: JsonObject, path: Sequence[str], value: Any) -> None:
+    parent = _container(root, path, "add")
+    if isinstance(parent, dict):
+        parent[path[-1]] = value
+    elif path[-1] == "-":
+        parent.append(value)
+    else:
+        parent.insert(_index(parent, path[-1], "add", last=len(parent)), value)
+
+
+def _drop(root: JsonObject, path: Sequence[str], op: str) -> Any:
+    value = _get(root, path, op)
+    parent = _container(root, path, op)
+    del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
+    return value
+
+
+def _op_add(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    _put(root, path, _value(op))
+
+
+def _op_remove(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    _drop(root, path, "remove")
+
+
+def _op_replace(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    _get(root, path, "replace")
+    parent = _container(root, path, "replace")
+    parent[int(path[-1]) if isinstance(parent, list) else path[-1]] = _value(op)
+
+
+def _op_move(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    source = _pointer(op, "from")
+    if path[: len(source)] == source and path != source:
+        raise PatchFailedError("move operation cannot move a value into itself")
+    _put(root, path, _drop(root, source, "move"))
+
+
+def _op_copy(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    _put(root, path, clone(_get(root, _pointer(op, "from"), "copy")))
+
+
+def _op_test(root: JsonObject, op: JsonObject, path: list[str]) -> None:
+    try:
+        found = _get(root, path, "test")
+    except PatchFailedError:
+        # A null is what upstream's library finds where nothing is.
+        if op.get("value", ...) is not None:
+            raise
+        return
+    if not _same(found, _value(op)):
+        raise PatchFailedError(f"testing value {op['path']} failed")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+_OPERATIONS: Final[dict[str, Callable[[JsonObject, JsonObject, list[str]], None]]] = {
+    "add": _op_add,
+    "remove": _op_remove,
+    "replace": _op_replace,
+    "move": _op_move,
+    "copy": _op_copy,
+    "test": _op_test,
+}

@@ -1,0 +1,1 @@
+"""How each kind prints as a table row: one module per API group."""

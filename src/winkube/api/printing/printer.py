@@ -1,0 +1,68 @@
+"""What a printer is: headers and a function from object to cells."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from winkube.api.meta import metadata, name_of
+from winkube.api.printing.age import age_of
+from winkube.base.types import JsonObject
+
+NONE = "<none>"
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Headers: ``+`` marks a wide column, ``#`` an integer one."""
+
+    headers: tuple[str, ...]
+    cells: Callable[[JsonObject, float], list[Any]]
+
+
+def age(obj: JsonObject, now: float) -> str:
+    return age_of(metadata(obj).get("creationTimestamp"), now)
+
+
+def named(obj: JsonObject) -> str:
+    return name_of(obj)
+
+
+def spec_of(obj: JsonObject) -> JsonObject:
+    return obj.get("spec") or {}
+
+
+def status_of(obj: JsonObject) -> JsonObject:
+    return obj.get("status") or {}
+
+
+def joined(values: Any, separator: str = ",") -> str:
+    return separator.join(str(value) for value in values) or NONE
+
+
+def labels_text(labels: dict[str, str] | None) -> str:
+    return joined(f"{key}={value}" for key, value in sorted((labels or {}).items()))
+
+
+def selector_text(selector: JsonObject | None) -> str:
+    """A metav1.LabelSelector in the text form."""
+    if selector is None:
+        return NONE
+    labels = selector.get("matchLabels") or {}
+    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
+    for expression in selector.get("matchExpressions") or ():
+        key, values = expression.get("key", ""), ",".join(sorted(expression.get("values") or ()))
+        forms = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
+        parts.append(forms.get(expression.get("operator", ""), key))
+    return joined(parts)
+
+
+def containers_text(template: JsonObject | None) -> tuple[str, str]:
+    """Names and images of a pod template's containers."""
+    containers = spec_of(template or {}).get("containers") or ()
+    names = ",".join(str(container.get("name", "")) for container in containers)
+    return names, ",".join(str(container.get("image", "")) for container in containers)

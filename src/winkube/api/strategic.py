@@ -1,0 +1,216 @@
+"""Strategic merge patch: a merge patch that knows which lists are maps by another name.
+
+Theory of operation: maps merge key by key, null deletes. A list whose schema says ``merge`` is
+merged by its merge key (or as a set when its items are plain values); any other list is replaced.
+Directives steer this: ``$patch: replace|delete|merge`` in a map or in a list's element,
+``$retainKeys`` in a map, ``$deleteFromPrimitiveList/<field>`` and ``$setElementOrder/<field>``
+beside a list (apimachinery: pkg/util/strategicpatch).
+"""
+
+from typing import Any, Final
+
+from winkube.api.decode import clone
+from winkube.api.errors import BadRequestError
+from winkube.api.kinds import Kind
+from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.base.types import JsonObject
+
+_PATCH: Final = "$patch"
+_RETAIN: Final = "$retainKeys"
+_DELETE: Final = "$deleteFromPrimitiveList/"
+_ORDER: Final = "$setElementOrder/"
+
+
+def strategic_merge(schema: Schema, kind: Kind, doc: JsonObject, patch: JsonObject) -> JsonObject:
+    definition = schema.for_kind(kind.gvk)
+    if not isinstance(patch, dict):
+        raise BadRequestError("error decoding patch: a strategic merge patch is an object")
+    return _merge_map(clone(doc), patch, definition)
+
+
+def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | None) -> JsonObject:
+    directive = patch.get(_PATCH)
+    if directive == "replace":
+        return _plain({key: value for key, value in patch.items() if key != _PATCH}, definition)
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise BadRequestError(f"unknown patch type: {directive}")
+    if _RETAIN in patch:
+        _retain(target, patch)
+    orders = _directed(patch, _ORDER)
+    _delete_primitives(target, _directed(patch, _DELETE))
+    for key, value in patch.items():
+        if not key.startswith("$"):
+            _merge_key(target, key, value, definition)
+        elif not key.startswith((_PATCH, _RETAIN, _DELETE, _ORDER)):
+            target[key] = clone(value)
+    for key, order in orders.items():
+        _reorder(target, patch, key, order, _property(definition, key))
+    return target
+
+
+def _merge_key(target: JsonObject, key: str, value: Any, definition: Definition | None) -> None:
+    if value is None:
+        target.pop(key, None)
+        return
+    shape = _property(definition, key)
+    if isinstance(value, dict):
+        have = target.get(key)
+        target[key] = _merge_map(
+            have if isinstance(have, dict) else {}, value, shape.definition if shape else None
+        )
+    elif isinstance(value, list):
+        have = target.get(key)
+        target[key] = _merge_list(have if isinstance(have, list) else [], value, shape, key)
+    else:
+        target[key] = value
+
+
+def _plain(patch: JsonObject, definition: Definition | None) -> JsonObject:
+    """What a patch says on its own: directives applied to nothing, nulls gone."""
+    return _merge_map({}, patch, definition)
+
+
+def _property(definition: Definition | None, key: str) -> Shape | None:
+    return definition.properties.get(key) if definition is not None else None
+
+
+def _directed(patch: JsonObject, prefix: str) -> dict[str, list[Any]]:
+    found = {}
+    for key, value in patch.items():
+        if key.startswith(prefix):
+            if not isinstance(value, list):
+                raise BadRequestError(f"{key} must be a list")
+            found[key.removeprefix(prefix)] = value
+    return found
+
+
+def _retain(target: JsonObject, patch: JsonObject) -> None:
+    keys = patch[_RETAIN]
+    if not isinstance(keys, list):
+        raise BadRequestError("$retainKeys must be a list of strings")
+    named = [key for key in patch if not key.startswith("$") and patch[key] is not None]
+    if not set(named) <= set(keys):
+        raise BadRequestError("$retainKeys must contain every key of the patch it is in")
+    for key in [key for key in target if key not in keys]:
+        del target[key]
+
+
+def _delete_primitives(target: JsonObject, deletions: dict[str, list[Any]]) -> None:
+    for key, doomed in deletions.items():
+        have = target.get(key)
+        if isinstance(have, list):
+            target[key] = [item for item in have if item not in doomed]
+
+
+def _merge_list(have: list[Any], patch: list[Any], shape: Shape | None, key: str) -> list[Any]:
+    item = shape.item if shape is not None else None
+    definition = item.definition if item is not None else None
+    if shape is None or "merge" not in shape.strategies:
+        return [_element(value, definition) for value in patch]
+    if item is None or item.type is not Type.OBJECT:
+        return have + [value for value in _unique(patch) if value not in have]
+    merge_key = shape.merge_key
+    if not merge_key:
+        return [_element(value, definition) for value in patch]
+    return _merge_elements(have, patch, merge_key, definition, key)
+
+
+def _unique(values: list[Any]) -> list[Any]:
+    seen: list[Any] = []
+    for value in values:
+        if value is not None and value not in seen:
+            seen.append(value)
+    return seen
+
+
+def _element(value: Any, definition: Definition | None) -> Any:
+    return _plain(value, definition) if isinstance(value, dict) else clone(value)
+
+
+def _merge_elements(
+    have: list[Any], patch: list[Any], merge_key: str, definition: Definition | None, field: str
+) -> list[Any]:
+    _check_elements(patch, merge_key, field)
+    if any(value.get(_PATCH) == "replace" for value in patch):
+        rest = [value for value in patch if value.get(_PATCH) != "replace"]
+        return [_plain(value, definition) for value in rest]
+    doomed = [value[merge_key] for value in patch if value.get(_PATCH) == "delete"]
+    result = [item for item in have if _key_of(item, merge_key) not in doomed]
+    for value in patch:
+        if value.get(_PATCH) == "delete":
+            continue
+        index = _find(result, merge_key, value[merge_key])
+        if index is None:
+            result.append(_plain(value, definition))
+        else:
+            result[index] = _merge_map(result[index], value, definition)
+    return result
+
+
+def _check_elements(patch: list[Any], merge_key: str, field: str) -> None:
+    for value in patch:
+        if not isinstance(value, dict):
+            raise BadRequestError(f"{field}: expected a list of objects in the patch")
+        if merge_key not in value and value.get(_PATCH) != "replace":
+            raise BadRequestError(f"map: {value} does not contain declared merge key: {merge_key}")
+
+
+def _key_of(item: Any, merge_key: str) -> Any:
+    return item.get(merge_key) if isinstance(item, dict) else None
+
+
+def _find(items: list[Any], merge_key: str, value: Any) -> int | None:
+    return next(
+        (index for index, item in enumerate(items) if _key_of(item, merge_key) == value), None
+    )
+
+
+def _reorder(
+    target: JsonObject, patch: JsonObject, key: str, order: list[Any], shape: Shape | None
+) -> None:
+    """Sort what the author listed as listed; what only the server has keeps its neighbours."""
+    items = target.get(key)
+    if not isinstance(items, list):
+        return
+    merge_key = shape.merge_key if shape is not None else None
+    wanted = [_identity(entry, merge_key) for entry in order]
+    _check_order(patch.get(key), wanted, merge_key, key)
+    position = {id(item): index for index, item in enumerate(items)}
+    known = [item for item in items if _identity(item, merge_key) in wanted]
+    listed = sorted(known, key=lambda item: wanted.index(_identity(item, merge_key)))
+    others = [item for item in items if _identity(item, merge_key) not in wanted]
+    # New elements were appended: their place among the server's own is unknown, and last.
+    count = len(items)
+    target[key] = _interleave(listed, others, lambda item: position.get(id(item), count))
+
+
+def _check_order(patched: Any, wanted: list[Any], merge_key: str | None, key: str) -> None:
+    present = [_identity(item, merge_key) for item in patched or () if not _is_deletion(item)]
+    places = [wanted.index(item) for item in present if item in wanted]
+    if len(places) != len(present) or places != sorted(places):
+        raise BadRequestError(
+            f"the order in patch list {present} doesn't match $setElementOrder/{key} list {wanted}"
+        )
+
+
+def _is_deletion(item: Any) -> bool:
+    return isinstance(item, dict) and item.get(_PATCH) in ("delete", "replace")
+
+
+def _identity(item: Any, merge_key: str | None) -> Any:
+    return item.get(merge_key) if isinstance(item, dict) and merge_key else item
+
+
+def _interleave(listed: list[Any], others: list[Any], position: Any) -> list[Any]:
+    merged = []
+    left, right = 0, 0
+    while left < len(listed) and right < len(others):
+        if position(listed[left]) < position(others[right]):
+            merged.append(listed[left])
+            left += 1
+        else:
+            merged.append(others[right])
+            right += 1
+    return merged + listed[left:] + others[right:]

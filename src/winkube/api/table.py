@@ -1,0 +1,45 @@
+"""Rows for ``kubectl get``: columns and cells by kind, as upstream prints them."""
+
+from typing import Any
+
+from winkube.api.kinds import Kind
+from winkube.api.meta import metadata, name_of
+from winkube.api.printing.age import age_of
+from winkube.api.printing.registry import PRINTERS
+from winkube.base.clock import Clock
+from winkube.base.types import JsonObject
+
+_NAME_DESCRIPTION = (
+    "Name must be unique within a namespace. Is required when creating resources, although some "
+    "resources may allow a client to request the generation of an appropriate name automatically."
+)
+_DEFAULT = ("Name", "Age")
+
+
+def columns(kind: Kind) -> list[JsonObject]:
+    """TableColumnDefinitions; a priority above 0 shows with ``-o wide`` only."""
+    printer = PRINTERS.get((kind.group, kind.kind))
+    headers = printer.headers if printer is not None else _DEFAULT
+    return [_column(header) for header in headers]
+
+
+def to_row(kind: Kind, obj: JsonObject, clock: Clock) -> list[Any]:
+    """The cells of one object, one for each column."""
+    printer = PRINTERS.get((kind.group, kind.kind))
+    now = clock.now()
+    if printer is None:
+        return [name_of(obj), age_of(metadata(obj).get("creationTimestamp"), now)]
+    return printer.cells(obj, now)
+
+
+def _column(header: str) -> JsonObject:
+    """``+Name`` is wide only; ``Name#`` is an integer."""
+    wide, text = header.startswith("+"), header.lstrip("+")
+    integer, title = text.endswith("#"), text.rstrip("#")
+    return {
+        "name": title,
+        "type": "integer" if integer else "string",
+        "format": "name" if title == "Name" else "",
+        "description": _NAME_DESCRIPTION if title == "Name" else "",
+        "priority": 1 if wide else 0,
+    }

@@ -1,0 +1,163 @@
+"""ObjectMeta: names, labels, annotations, owners, and what an update may not change."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from winkube.api import names
+from winkube.api.kinds import Kind
+from winkube.api.validation.problems import Problems
+from winkube.base.types import JsonObject
+
+ANNOTATION_BYTES: Final = 256 * 1024
+NameCheck = Callable[[str], Sequence[str]]
+
+_NAMESPACE_LIKE: Final = {("", "Namespace")}
+_LABEL_1035: Final[set[tuple[str, str]]] = set()
+_PATH_SEGMENT_GROUPS: Final = {"rbac.authorization.k8s.io", "certificates.k8s.io"}
+
+
+def name_check(kind: Kind) -> NameCheck:
+    """The rule this kind's names obey."""
+    if kind.group in _PATH_SEGMENT_GROUPS:
+        return names.path_segment_problems
+    if (kind.group, kind.kind) == ("", "Namespace"):
+        return names.dns_label_problems
+    if (kind.group, kind.kind) == ("", "Service"):
+        return names.dns_1035_label_problems
+    return names.dns_subdomain_problems
+
+
+def validate_metadata(kind: Kind, meta: Any, problems: Problems) -> None:
+    if not isinstance(meta, dict):
+        problems.required("metadata")
+        return
+    _check_name(kind, meta, problems)
+    _check_namespace(kind, meta, problems)
+    check_labels(meta.get("labels"), "metadata.labels", problems)
+    _check_annotations(meta.get("annotations"), problems)
+    _check_owners(meta.get("ownerReferences") or (), problems)
+    for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        _check_finalizer(finalizer, f"metadata.finalizers[{index}]", problems)
+    if (meta.get("generation") or 0) < 0:
+        problems.invalid(
+            "metadata.generation", meta["generation"], "must be greater than or equal to 0"
+        )
+
+
+def _check_name(kind: Kind, meta: JsonObject, problems: Problems) -> None:
+    check = name_check(kind)
+    prefix, name = meta.get("generateName") or "", meta.get("name") or ""
+    if prefix:
+        # A prefix may end in what a whole name may not end in: the suffix follows.
+        masked = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+        problems.all_invalid("metadata.generateName", prefix, check(masked))
+    if not name:
+        problems.required("metadata.name", "name or generateName is required")
+    elif "\0" in name:
+        problems.invalid("metadata.name", name, "may not contain a NUL character")
+    else:
+        problems.all_invalid("metadata.name", name, check(name))
+
+
+def _check_namespace(kind: Kind, meta: JsonObject, problems: Problems) -> None:
+    namespace = meta.get("namespace") or ""
+    if not kind.namespaced:
+        if namespace:
+            problems.forbidden("metadata.namespace", "not allowed on this type")
+    elif not namespace:
+        problems.required("metadata.namespace")
+    else:
+        details = names.dns_label_problems(namespace)
+        problems.all_invalid("metadata.namespace", namespace, details)
+
+
+def check_labels(labels: Any, path: str, problems: Problems) -> None:
+    for key, value in (labels or {}).items():
+        details = names.label_key_problems(key)
+        if details:
+            problems.all_invalid(path, key, details)
+        details = names.label_value_problems(value)
+        if details:
+            problems.all_invalid(path, value, details)
+
+
+def _check_annotations(annotations: Any, problems: Problems) -> None:
+    check_annotations(annotations, "metadata.annotations", problems)
+
+
+def check_annotations(annotations: Any, path: str, problems: Problems) -> None:
+    total = 0
+    for key, value in (annotations or {}).items():
+        details = names.label_key_problems(key.lower())
+        if details:
+            problems.all_invalid(path, key, details)
+        total += len(key.encode()) + len(value.encode())
+    if total > ANNOTATION_BYTES:
+        problems.too_long(path, ANNOTATION_BYTES)
+
+
+def _check_finalizer(finalizer: str, path: str, problems: Problems) -> None:
+    details = names.label_key_problems(finalizer)
+    problems.all_invalid(path, finalizer, details)
+    standard = ("orphan", "foregroundDeletion", "kubernetes")
+    if not details and "/" not in finalizer and finalizer not in standard:
+        problems.invalid(
+            path, finalizer, "name is neither a standard finalizer name nor is it fully qualified"
+        )
+
+
+def _check_owners(owners: Any, problems: Problems) -> None:
+    controllers = []
+    for index, owner in enumerate(owners):
+        path = f"metadata.ownerReferences[{index}]"
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                problems.invalid(f"{path}.{field}", owner.get(field) or "", _OWNER_EMPTY[field])
+        if owner.get("controller"):
+            controllers.append(owner)
+    if len(controllers) > 1:
+        first, second = controllers[0], controllers[1]
+        problems.invalid(
+            "metadata.ownerReferences",
+            owners,
+            "Only one reference can have Controller set to true. Found "
+            f'"true" in references for {_owner(first)} and {_owner(second)}',
+        )
+
+
+_OWNER_EMPTY: Final = {
+    "apiVersion": "version must not be empty",
+    "kind": "kind must not be empty",
+    "name": "name must not be empty",
+    "uid": "uid must not be empty",
+}
+
+
+def _owner(owner: JsonObject) -> str:
+    return f"{owner.get('kind', '')}/{owner.get('name', '')}"
+
+
+def validate_metadata_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
+        if new.get(field) != old.get(field):
+            problems.invalid(f"metadata.{field}", new.get(field) or "", "field is immutable")
+    _check_grace(new, old, problems)
+    if old.get("deletionTimestamp"):
+        added = set(new.get("finalizers") or ()) - set(old.get("finalizers") or ())
+        if added:
+            shown = ", ".join(f'"{finalizer}"' for finalizer in sorted(added))
+            problems.forbidden(
+                "metadata.finalizers",
+                "no new finalizers can be added if the object is being deleted, found new "
+                f"finalizers [{shown}]",
+            )
+    if (new.get("generation") or 0) < (old.get("generation") or 0):
+        problems.invalid(
+            "metadata.generation", new.get("generation") or 0, "must not be decremented"
+        )
+
+
+def _check_grace(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    field = "deletionGracePeriodSeconds"
+    if new.get(field) != old.get(field):
+        problems.invalid(f"metadata.{field}", new.get(field), "field is immutable")

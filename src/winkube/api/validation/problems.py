@@ -1,0 +1,74 @@
+"""Collect validation problems in upstream's wording (apimachinery: util/validation/field)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from winkube.api.errors import Cause
+
+
+class Problems:
+    """Paths are plain text: ``spec.containers[0].name``, ``metadata.labels``."""
+
+    def __init__(self) -> None:
+        self.causes: list[Cause] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.causes)
+
+    def invalid(self, path: str, value: Any, detail: str) -> None:
+        self._add("FieldValueInvalid", path, f"Invalid value: {_shown(value)}", detail)
+
+    def all_invalid(self, path: str, value: Any, details: Iterable[str]) -> None:
+        for detail in details:
+            self.invalid(path, value, detail)
+
+    def required(self, path: str, detail: str = "") -> None:
+        self._add("FieldValueRequired", path, "Required value", detail)
+
+    def forbidden(self, path: str, detail: str) -> None:
+        self._add("FieldValueForbidden", path, "Forbidden", detail)
+
+    def duplicate(self, path: str, value: Any) -> None:
+        self._add("FieldValueDuplicate", path, f"Duplicate value: {_shown(value)}", "")
+
+    def not_found(self, path: str, value: Any) -> None:
+        self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", "")
+
+    def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
+        quoted = ", ".join(f'"{text}"' for text in supported)
+        self._add(
+            "FieldValueNotSupported",
+            path,
+            f"Unsupported value: {_shown(value)}",
+            f"supported values: {quoted}",
+        )
+
+    def too_long(self, path: str, limit: int) -> None:
+        unit = "byte" if limit == 1 else "bytes"
+        self._add("FieldValueTooLong", path, "Too long", f"may not be more than {limit} {unit}")
+
+    def too_many(self, path: str, count: int, limit: int) -> None:
+        unit = "item" if limit == 1 else "items"
+        self._add(
+            "FieldValueTooMany", path, f"Too many: {count}", f"must have at most {limit} {unit}"
+        )
+
+    def _add(self, reason: str, path: str, what: str, detail: str) -> None:
+        message = f"{what}: {detail}" if detail else what
+        self.causes.append(Cause(reason, message, path))
+
+
+def _shown(value: Any) -> str:
+    """Strings quoted, numbers bare, everything else as JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return f'"{value}"'
