@@ -1,0 +1,67 @@
+import asyncio
+
+from winkube.client.leader import LeaderConfig, LeaderElector
+from winkube.client.resource import LEASES
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_clock import FakeClock
+from winkube.testing.tasks import eventually, running
+
+
+def candidate(api: FakeApi, who: str, clock: FakeClock) -> LeaderElector:
+    config = LeaderConfig(name="kcm", identity=who, retry_seconds=0.001)
+    return LeaderElector(api, config, clock=clock)
+
+
+async def lead() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_one_candidate_leads_and_the_other_takes_over_when_it_is_gone() -> None:
+    api, clock = FakeApi(), FakeClock()
+    one, two = candidate(api, "one", clock), candidate(api, "two", clock)
+    async with running(two.run(lead)):
+        async with running(one.run(lead)):
+            await eventually(lambda: one.leading or two.leading)
+            assert one.leading != two.leading
+            first, second = (one, two) if one.leading else (two, one)
+            if first is two:
+                return
+        assert not one.leading
+        await asyncio.sleep(0.01)
+        assert not second.leading
+        clock.advance(16)
+        await eventually(lambda: second.leading)
+    lease = api.find(LEASES, "kube-system/kcm")
+    assert lease is not None
+    assert lease["spec"]["holderIdentity"] == "two"
+    assert lease["spec"]["leaseTransitions"] == 1
+
+
+async def test_leader_that_cannot_renew_stops_its_work() -> None:
+    api, clock = FakeApi(), FakeClock()
+    leader = candidate(api, "one", clock)
+    stopped = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with running(leader.run(work)):
+        await eventually(lambda: leader.leading)
+        body = {"spec": {"holderIdentity": "thief"}}
+        await api.patch(LEASES, "kcm", body, namespace="kube-system")
+        clock.advance(11)
+        await asyncio.wait_for(stopped.wait(), 2)
+        assert not leader.leading
+
+
+async def test_released_lease_is_free_at_once() -> None:
+    api, clock = FakeApi(), FakeClock()
+    one, two = candidate(api, "one", clock), candidate(api, "two", clock)
+    async with running(one.run(lead)):
+        await eventually(lambda: one.leading)
+    await one.release()
+    async with running(two.run(lead)):
+        await eventually(lambda: two.leading)
