@@ -1,0 +1,5 @@
+"""``python -m winkube``."""
+
+from winkube.cli.main import main
+
+main()

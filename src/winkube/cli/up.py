@@ -1,0 +1,77 @@
+"""``winkube up``: start a cluster, or repair the one that is there."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from winkube.base.clock import SystemClock
+from winkube.cli.options import home, kubeconfig_path
+from winkube.cli.steps import TerminalSteps
+from winkube.cluster import lifecycle
+from winkube.cluster.errors import SpecError
+from winkube.cluster.spec import ClusterSpec, load_spec, plan_nodes
+from winkube.cluster.state import ClusterState
+
+
+def up(
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="A cluster file.")] = None,
+    name: Annotated[str, typer.Option("--name", "-n", help="The cluster's name.")] = "",
+    linux: Annotated[int | None, typer.Option(help="Linux nodes (1 if not said).")] = None,
+    windows: Annotated[int | None, typer.Option(help="Windows nodes (2 if not said).")] = None,
+    windows_version: Annotated[str, typer.Option(help="Their Windows.")] = "ltsc2019",
+    kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
+) -> None:
+    """Start a cluster with Linux and Windows nodes."""
+    spec = _spec(file, name, linux, windows, windows_version)
+    steps = TerminalSteps()
+    state = lifecycle.up(home(), spec, steps, SystemClock())
+    if kubeconfig:
+        lifecycle.merge_kubeconfig(state, kubeconfig_path())
+    _say_what_next(state, steps.elapsed, kubeconfig=kubeconfig)
+
+
+def _spec(
+    file: Path | None, name: str, linux: int | None, windows: int | None, version: str
+) -> ClusterSpec:
+    if file is None:
+        nodes = plan_nodes(
+            1 if linux is None else linux, 2 if windows is None else windows, version
+        )
+        return ClusterSpec(name=name or ClusterSpec().name, nodes=nodes)
+    if linux is not None or windows is not None:
+        raise SpecError(
+            "--linux, --windows", "the nodes come from the cluster file; change it there"
+        )
+    spec = load_spec(file)
+    return replace(spec, name=name) if name else spec
+
+
+def _say_what_next(state: ClusterState, seconds: float, *, kubeconfig: bool) -> None:
+    console = Console()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("NODE", "OS", "ADDRESS"):
+        table.add_column(title)
+    for node in state.spec.nodes:
+        table.add_row(node.name, node.windows_version or node.os, state.node_ip(node.name))
+    console.print()
+    console.print(table)
+    console.print(f"\nCluster [bold]{state.spec.name}[/] is ready after {seconds:.1f} s. Try:\n")
+    if not kubeconfig:
+        console.print(f"  winkube status --name {state.spec.name}")
+        return
+    for line in (
+        "kubectl get nodes -o wide",
+        "kubectl apply -f examples/iis/",
+        "kubectl rollout status deploy/iis",
+        "kubectl exec deploy/iis -- cmd /c ver",
+    ):
+        console.print(f"  {line}", highlight=False)
+    console.print(f"\nStop it with: winkube down{_name_option(state)}", highlight=False)
+
+
+def _name_option(state: ClusterState) -> str:
+    return "" if state.spec.name == ClusterSpec().name else f" --name {state.spec.name}"

@@ -1,0 +1,13 @@
+"""``winkube version``."""
+
+import platform
+
+import winkube
+from winkube.cluster.spec import ClusterSpec
+
+
+def version() -> None:
+    """Say which winkube this is, and the Kubernetes it serves."""
+    print(f"winkube {winkube.__version__}")
+    print(f"kubernetes v{ClusterSpec().kubernetes_version}")
+    print(f"python {platform.python_version()}")

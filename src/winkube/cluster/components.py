@@ -1,0 +1,310 @@
+"""The components of a cluster: for each, the configuration it gets and the process it becomes.
+
+This is the only place that knows every component. Each function is a list of constructor calls;
+imports stand inside them so that a process loads no more than it runs.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, NoReturn
+
+import uvloop
+
+from winkube.base.paths import NodePaths
+from winkube.client.config import ClientConfig
+from winkube.client.rest import ApiClient
+from winkube.cluster import containerd, pki
+from winkube.cluster.process import load_record
+from winkube.cluster.spec import NodeSpec
+from winkube.cluster.state import CONTROL_PLANE, ClusterState
+from winkube.cluster.supervisor import SUPERVISOR, Component, record_path, wait_for_end
+from winkube.linux import netns
+from winkube.machines.personality import Personality, find_personality
+from winkube.machines.underlay import netns_name
+
+API_PORT: Final = 6443
+CLUSTER_DOMAIN: Final = "cluster.local"
+UPLINK: Final = "eth0"
+
+
+def plan_components(state: ClusterState) -> list[Component]:
+    """Every process of the cluster, in the order of start."""
+    cluster = state.spec.name
+    control = netns_name(cluster, CONTROL_PLANE)
+    components = [
+        # It opens a socket of the host first and enters the namespace itself.
+        Component("apiserver", lambda: _apiserver(state)),
+        Component("controllers", lambda: _controllers(state), control),
+        Component("dns", lambda: _dns(state), control),
+    ]
+    for node in state.spec.nodes:
+        components += _node_components(state, node, netns_name(cluster, node.name))
+    components.append(Component("guard", lambda: _guard(state)))
+    return components
+
+
+def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[Component]:
+    def component(name: str, main: Callable[[ClusterState, NodeSpec], NoReturn]) -> Component:
+        return Component(f"{name}-{node.name}", lambda: main(state, node), network)
+
+    if node.os == "linux":
+        runtime = [component("containerd", _containerd)]
+    else:
+        runtime = [component("hns", _hns), component("cri", _cri)]
+    return [*runtime, component("kubelet", _kubelet), component("proxy", _proxy)]
+
+
+def cgroup_of(state: ClusterState, *parts: str) -> str:
+    return "/".join(("/winkube", state.spec.name, *parts))
+
+
+def client_config(state: ClusterState, identity: str) -> ClientConfig:
+    """How a component inside the cluster reaches the API server."""
+    pair = pki.pair(state, identity)
+    return ClientConfig(
+        server=f"https://{state.control_plane_ip}:{API_PORT}",
+        ca_file=pki.ca_file(state),
+        cert_file=pair.cert,
+        key_file=pair.key,
+        user_agent=f"winkube/{identity}",
+    )
+
+
+def admin_client_config(state: ClusterState) -> ClientConfig:
+    """How a command on the host reaches it."""
+    pair = pki.pair(state, "admin")
+    return ClientConfig(
+        server=f"https://127.0.0.1:{state.api_port}",
+        ca_file=pki.ca_file(state),
+        cert_file=pair.cert,
+        key_file=pair.key,
+        user_agent="winkube",
+    )
+
+
+def _serve(*parts: Callable[[], Awaitable[None]]) -> NoReturn:
+    """Run these until one fails; SIGTERM ends the process, and a restart adopts what is there."""
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for part in parts:
+                group.create_task(_as_coroutine(part), name=getattr(part, "__qualname__", "part"))
+
+    uvloop.run(main())
+    os._exit(0)
+
+
+async def _as_coroutine(part: Callable[[], Awaitable[None]]) -> None:
+    await part()
+
+
+def _serve_with_client(
+    config: ClientConfig, build: Callable[[ApiClient], list[Callable[[], Awaitable[None]]]]
+) -> NoReturn:
+    async def main() -> None:
+        async with ApiClient(config) as client, asyncio.TaskGroup() as group:
+            for part in build(client):
+                group.create_task(_as_coroutine(part), name=getattr(part, "__qualname__", "part"))
+
+    uvloop.run(main())
+    os._exit(0)
+
+
+def _listener(address: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((address, port))
+    listener.listen(1024)
+    listener.setblocking(False)
+    return listener
+
+
+def _apiserver(state: ClusterState) -> NoReturn:
+    # A socket belongs to the namespace it was opened in: this one answers on the host's loopback.
+    on_host = _listener("127.0.0.1", state.api_port)
+    netns.enter_netns(netns.netns_path(netns_name(state.spec.name, CONTROL_PLANE)))
+    inside = _listener(state.control_plane_ip, API_PORT)
+    from winkube.apiserver.config import ApiServerConfig
+    from winkube.apiserver.server import ApiServer
+
+    server, kubelet = pki.pair(state, "apiserver"), pki.pair(state, "apiserver-kubelet-client")
+    state.paths.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+    config = ApiServerConfig(
+        sockets=(on_host, inside),
+        cert_file=server.cert,
+        key_file=server.key,
+        client_ca_file=pki.ca_file(state),
+        kubelet_client_cert=kubelet.cert,
+        kubelet_client_key=kubelet.key,
+        kubelet_ca=pki.ca_file(state),
+        store_path=state.paths.store / "store.db",
+        service_account_key=pki.service_account_key(state),
+        advertise_address=state.control_plane_ip,
+        advertise_port=API_PORT,
+        service_cidr=state.spec.service_subnet,
+        cluster_domain=CLUSTER_DOMAIN,
+        kubernetes_version=state.spec.kubernetes_version,
+        encryption_key=pki.encryption_key(state),
+    )
+    _serve(ApiServer(config).run)
+
+
+def _controllers(state: ClusterState) -> NoReturn:
+    from winkube.controllers.manager import ControllerConfig, ControllerManager
+    from winkube.scheduler.scheduler import Scheduler, SchedulerConfig
+
+    config = ControllerConfig(
+        cluster_cidr=state.spec.pod_subnet,
+        service_cidr=state.spec.service_subnet,
+        root_ca=pki.ca_file(state).read_bytes(),
+    )
+    _serve_with_client(
+        client_config(state, "controller-manager"),
+        lambda client: [
+            ControllerManager(client, config).run,
+            Scheduler(client, SchedulerConfig()).run,
+        ],
+    )
+
+
+def _dns(state: ClusterState) -> NoReturn:
+    from winkube.dns.server import DnsConfig, DnsServer
+
+    config = DnsConfig(listen=((state.control_plane_ip, 53),), domain=CLUSTER_DOMAIN)
+    _serve_with_client(client_config(state, "dns"), lambda client: [DnsServer(client, config).run])
+
+
+def _guard(state: ClusterState) -> NoReturn:
+    """Wait for the supervisor's end, then put a new one in its place."""
+    records = state.paths.run / "pids"
+    supervisor = load_record(record_path(records, SUPERVISOR))
+    if supervisor is not None:
+        wait_for_end(supervisor)
+    # A supervisor that was told to stop takes its record with it, and the guard before that.
+    from winkube.cluster.daemon import spawn_supervisor
+
+    spawn_supervisor(state)
+    os._exit(0)
+
+
+def _containerd(state: ClusterState, node: NodeSpec) -> NoReturn:
+    paths = state.paths.node(node.name)
+    config = containerd.write_config(paths, mirrors=state.spec.mirrors)
+    os.execvp("containerd", ["containerd", "--config", str(config)])
+
+
+def _personality(node: NodeSpec) -> Personality | None:
+    return find_personality(node.windows_version) if node.os == "windows" else None
+
+
+def _hns(state: ClusterState, node: NodeSpec) -> NoReturn:
+    from winkube.hns.service import HnsConfig, HnsService
+
+    paths = state.paths.node(node.name)
+    config = HnsConfig(
+        socket=paths.hns_socket,
+        state_dir=paths.state / "hns",
+        version=find_personality(node.windows_version).hns_version,
+        management_ip=state.node_ip(node.name),
+        uplink=UPLINK,
+        netns_prefix=f"{netns_name(state.spec.name, node.name)}-",
+    )
+    _serve(HnsService(config).run)
+
+
+def _cri(state: ClusterState, node: NodeSpec) -> NoReturn:
+    from winkube.cni.install import install_plugins
+    from winkube.runtime.config import RuntimeConfig
+    from winkube.runtime.server import CriServer
+
+    paths = state.paths.node(node.name)
+    install_plugins(paths.cni_bin, hns_socket=paths.hns_socket)
+    config = RuntimeConfig(
+        socket=paths.cri_socket,
+        root=paths.runtime,
+        run=paths.runtime_run,
+        cache=state.home.cache,
+        cni_conf_dir=paths.cni_conf,
+        cni_bin_dir=paths.cni_bin,
+        hns_socket=paths.hns_socket,
+        personality=find_personality(node.windows_version),
+        cgroup_parent=cgroup_of(state, node.name, "pods"),
+        node_name=node.name,
+        c_drive=paths.c_drive,
+        mirrors=state.spec.mirrors,
+    )
+    _serve(CriServer(config).run)
+
+
+def _kubelet(state: ClusterState, node: NodeSpec) -> NoReturn:
+    from winkube.kubelet.config import KubeletConfig
+    from winkube.kubelet.kubelet import Kubelet
+
+    paths, pair = state.paths.node(node.name), pki.pair(state, f"kubelet-{node.name}")
+    windows = node.os == "windows"
+    config = KubeletConfig(
+        node_name=node.name,
+        os=node.os,
+        personality=_personality(node),
+        node_ip=state.node_ip(node.name),
+        cri_socket=paths.cri_socket,
+        root_dir=paths.kubelet,
+        pod_logs_dir=paths.pod_logs,
+        cluster_dns=(state.spec.dns_ip,),
+        cluster_domain=CLUSTER_DOMAIN,
+        cert_file=pair.cert,
+        key_file=pair.key,
+        client_ca_file=pki.ca_file(state),
+        c_drive=paths.c_drive if windows else None,
+        labels=node.labels,
+        kube_version=f"v{state.spec.kubernetes_version}.0",
+        cgroup_parent=cgroup_of(state, node.name, "pods"),
+    )
+    _serve_with_client(
+        client_config(state, f"kubelet-{node.name}"), lambda client: [Kubelet(config, client).run]
+    )
+
+
+def _proxy(state: ClusterState, node: NodeSpec) -> NoReturn:
+    from winkube.proxy.config import ProxyConfig
+    from winkube.proxy.hostgw import HostGateway, HostGatewayConfig
+
+    paths, address = state.paths.node(node.name), state.node_ip(node.name)
+    windows = node.os == "windows"
+    gateway = HostGatewayConfig(
+        node_name=node.name,
+        node_ip=address,
+        os=node.os,
+        cluster_cidr=state.spec.pod_subnet,
+        service_cidr=state.spec.service_subnet,
+        cluster_dns=state.spec.dns_ip,
+        cluster_domain=CLUSTER_DOMAIN,
+        cni_conf_dir=paths.cni_conf,
+        cni_data_dir=paths.cni_data,
+        hns_socket=paths.hns_socket if windows else None,
+    )
+    config = ProxyConfig(node.name, address, state.spec.pod_subnet)
+
+    def build(client: ApiClient) -> list[Callable[[], Awaitable[None]]]:
+        return [HostGateway(client, gateway).run, _service_proxy(client, paths, config, node)]
+
+    _serve_with_client(client_config(state, "proxy"), build)
+
+
+def _service_proxy(
+    client: ApiClient, paths: NodePaths, config: object, node: NodeSpec
+) -> Callable[[], Awaitable[None]]:
+    if node.os == "windows":
+        from winkube.proxy.windows import WindowsProxy
+
+        return WindowsProxy(client, paths.hns_socket, config).run  # type: ignore[arg-type]
+    from winkube.proxy.linux import LinuxProxy
+
+    return LinuxProxy(client, config).run  # type: ignore[arg-type]
+
+
+def log_file(state: ClusterState, component: str) -> Path:
+    return state.paths.logs / f"{component}.log"

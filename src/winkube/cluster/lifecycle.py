@@ -1,0 +1,216 @@
+"""Bringing a cluster up and taking it down.
+
+``up`` is a list of idempotent steps; running it again on a live cluster repairs and reports, and a
+crash between two steps is met by the next ``up`` or ``down``. ``down`` needs nothing but the names:
+it ends every process of the cluster's control group and removes what lies in its folders.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final, Protocol
+
+from winkube.api.errors import ApiError
+from winkube.base.clock import Clock
+from winkube.base.errors import WinkubeError
+from winkube.base.paths import Home
+from winkube.client.errors import ClientError
+from winkube.client.resource import NODES
+from winkube.client.rest import ApiClient
+from winkube.cluster import addons, images, kubeconfig, pki, preflight
+from winkube.cluster.components import admin_client_config, log_file
+from winkube.cluster.daemon import spawn_supervisor, stop_supervisor
+from winkube.cluster.errors import NoSuchClusterError, StartError
+from winkube.cluster.process import ProcessId, end
+from winkube.cluster.spec import ClusterSpec
+from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
+from winkube.linux import cgroup, mount
+from winkube.machines import underlay
+from winkube.machines.windows_host import ensure_windows_host
+from winkube.machines.wine.base import ensure_base
+
+_API_SECONDS: Final = 60.0
+_READY_SECONDS: Final = 120.0
+
+
+class Steps(Protocol):
+    """How ``up`` tells what it does; the CLI draws it."""
+
+    def step(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]: ...
+
+
+def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterState:
+    preflight.check(spec)
+    with exclusive(home, spec.name):
+        _clear_after_reboot(home, spec.name)
+        state = _ensure_state(home, spec)
+        if state.nodes("windows"):
+            with steps.step("Windows base") as progress:
+                ensure_base(home.cache, progress)
+        with steps.step("Certificates"):
+            pki.ensure_pki(state, clock, os.urandom(32))
+        with steps.step("Network namespaces"):
+            _ensure_network(state)
+        with steps.step("Processes"):
+            spawn_supervisor(state)
+        asyncio.run(_await_cluster(state, steps))
+        return state
+
+
+def down(home: Home, name: str) -> None:
+    """Remove everything of this cluster, whatever state it is in."""
+    with exclusive(home, name):
+        paths = home.cluster(name)
+        with contextlib.suppress(NoSuchClusterError):
+            stop_supervisor(load_state(home, name))
+        _end_group(f"/winkube/{name}")
+        for folder in (paths.run, paths.state):
+            mount.umount_all(folder)
+        underlay.delete_underlay(name)
+        cgroup.remove(f"/winkube/{name}")
+        for folder in (paths.run, paths.state):
+            shutil.rmtree(folder, ignore_errors=False, onerror=_retry_unmounted)
+    (home.clusters / f"{name}.lock").unlink(missing_ok=True)
+
+
+def exists(home: Home, name: str) -> bool:
+    paths = home.cluster(name)
+    return paths.state.exists() or paths.run.exists() or cgroup.exists(f"/winkube/{name}")
+
+
+def _retry_unmounted(call: object, path: str, error: object) -> None:
+    """A mount that appeared late: detach it and go on; what is gone already is fine."""
+    if not Path(path).exists():
+        return
+    mount.umount_all(Path(path))
+    if Path(path).is_dir():
+        shutil.rmtree(path)
+    else:
+        Path(path).unlink(missing_ok=True)
+
+
+def _end_group(path: str) -> None:
+    processes = [found for pid in cgroup.pids(path) if (found := ProcessId.of(pid)) is not None]
+    own = os.getpid()
+    end([process for process in processes if process.pid != own], grace=0.0)
+    cgroup.kill_all(path)
+
+
+def _clear_after_reboot(home: Home, name: str) -> None:
+    """Folders of a boot that is over: the state says there is a cluster, the kernel does not."""
+    paths = home.cluster(name)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    marker = paths.run / "boot"
+    if marker.exists() and marker.read_text() != boot:
+        shutil.rmtree(paths.run)
+    paths.run.mkdir(parents=True, exist_ok=True, mode=0o700)
+    marker.write_text(boot)
+
+
+def _ensure_state(home: Home, spec: ClusterSpec) -> ClusterState:
+    """The cluster as it was made; a second ``up`` keeps its nodes, addresses and port."""
+    with contextlib.suppress(NoSuchClusterError):
+        return load_state(home, spec.name)
+    others = [load_state(home, name) for name in list_clusters(home)]
+    taken = [ipaddress.IPv4Network(other.underlay) for other in others]
+    state = ClusterState(
+        spec=spec,
+        underlay=str(underlay.pick_subnet(taken)),
+        api_port=spec.api_port or _free_port({other.api_port for other in others}),
+        home=home,
+    )
+    state.save()
+    return state
+
+
+def _free_port(taken: set[int]) -> int:
+    """6443 if we can have it, else any."""
+    for wanted in (6443, 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", wanted))
+            port = int(probe.getsockname()[1])
+            if port not in taken:
+                return port
+    raise WinkubeError("no free TCP port on 127.0.0.1")
+
+
+def _ensure_network(state: ClusterState) -> None:
+    nodes = [underlay.NodeSpec(CONTROL_PLANE, state.control_plane_ip)]
+    nodes += [underlay.NodeSpec(n.name, state.node_ip(n.name)) for n in state.spec.nodes]
+    spec = underlay.UnderlaySpec(
+        cluster=state.spec.name,
+        subnet=ipaddress.IPv4Network(state.underlay),
+        nodes=tuple(nodes),
+        outbound=state.spec.outbound,
+    )
+    underlay.ensure_underlay(spec)
+    for node in state.nodes("windows"):
+        ensure_windows_host(underlay.netns_name(state.spec.name, node.name))
+
+
+async def _await_cluster(state: ClusterState, steps: Steps) -> None:
+    async with ApiClient(admin_client_config(state)) as client:
+        with steps.step("API server"):
+            await _await_api(state, client)
+            await addons.ensure_addons(state, client)
+        if state.nodes("linux"):
+            with steps.step("Images"):
+                await _import_images(state)
+        with steps.step("Nodes") as progress:
+            await _await_nodes(state, client, progress)
+
+
+async def _await_api(state: ClusterState, client: ApiClient) -> None:
+    for _ in _ticks(0.02, _API_SECONDS):
+        try:
+            await client.list(NODES, limit=1)
+        except (ApiError, ClientError):
+            await asyncio.sleep(0.02)
+        else:
+            return
+    raise StartError("the API server", _API_SECONDS, log_file(state, "apiserver"))
+
+
+async def _import_images(state: ClusterState) -> None:
+    archive = images.ensure_linux_images(state.home.cache)
+    async with asyncio.TaskGroup() as group:
+        for node in state.nodes("linux"):
+            socket_path = state.paths.node(node.name).cri_socket
+            group.create_task(images.import_archive(socket_path, archive), name=node.name)
+
+
+async def _await_nodes(
+    state: ClusterState, client: ApiClient, progress: Callable[[str, float], None]
+) -> None:
+    wanted = {node.name for node in state.spec.nodes}
+    missing = wanted
+    for _ in _ticks(0.05, _READY_SECONDS):
+        listing = await client.list(NODES)
+        missing = wanted - {n["metadata"]["name"] for n in listing["items"] if is_ready(n)}
+        progress(f"{len(wanted) - len(missing)}/{len(wanted)} ready", 0.0)
+        if not missing:
+            return
+        await asyncio.sleep(0.05)
+    first = min(missing)
+    raise StartError(f"node {first}", _READY_SECONDS, log_file(state, f"kubelet-{first}"))
+
+
+def is_ready(node: dict[str, object]) -> bool:
+    status = node.get("status")
+    conditions = status.get("conditions", []) if isinstance(status, dict) else []
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def _ticks(interval: float, seconds: float) -> Iterator[int]:
+    yield from range(int(seconds / interval))
+
+
+def merge_kubeconfig(state: ClusterState, path: Path) -> None:
+    kubeconfig.merge_into(path, kubeconfig.admin_kubeconfig(state))

@@ -1,0 +1,221 @@
+"""What the user asked for: ``cluster.yaml`` or flags, as one validated value.
+
+Every complaint names the field as it stands in the file.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from winkube.base.errors import WinkubeError
+from winkube.cluster.errors import SpecError
+from winkube.machines.personality import find_personality
+
+API_VERSION: Final = "winkube.io/v1alpha1"
+KIND: Final = "Cluster"
+VERSIONS: Final = tuple(f"1.{minor}" for minor in range(25, 38))
+MAX_NODES: Final = 64  # of each kind: addresses are handed out from one /24
+MAX_FILE: Final = 1 << 20
+_TOP_FIELDS: Final = (
+    "apiVersion",
+    "kind",
+    "name",
+    "kubernetesVersion",
+    "networking",
+    "nodes",
+    "registries",
+)
+_NETWORK_FIELDS: Final = ("podSubnet", "serviceSubnet", "apiServerPort", "outbound")
+_NODE_FIELDS: Final = ("os", "count", "windowsVersion", "labels")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    name: str
+    os: str
+    windows_version: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    name: str = "winkube"
+    kubernetes_version: str = "1.34"
+    pod_subnet: str = "10.244.0.0/16"
+    service_subnet: str = "10.96.0.0/12"
+    api_port: int = 0  # 0: any free port
+    outbound: bool = True
+    nodes: tuple[NodeSpec, ...] = ()
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def context(self) -> str:
+        """The kubeconfig context: the tool's own name for the default cluster."""
+        return self.name if self.name == "winkube" else f"winkube-{self.name}"
+
+    @property
+    def dns_ip(self) -> str:
+        return str(ipaddress.ip_network(self.service_subnet)[10])
+
+
+def plan_nodes(linux: int, windows: int, windows_version: str = "ltsc2019") -> tuple[NodeSpec, ...]:
+    _check_count("--linux", linux)
+    _check_count("--windows", windows)
+    _check_personality("--windows-version", windows_version)
+    return _named([("linux", linux, "", {}), ("windows", windows, windows_version, {})])
+
+
+def load_spec(path: Path) -> ClusterSpec:
+    try:
+        if path.stat().st_size > MAX_FILE:
+            raise SpecError(str(path), f"larger than {MAX_FILE} bytes")
+        document = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise SpecError(str(path), error.strerror or str(error)) from error
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise SpecError(str(path), f"not valid YAML: {error}") from error
+    return parse_spec(document)
+
+
+def parse_spec(document: Any) -> ClusterSpec:
+    top = _mapping("the cluster file", document, _TOP_FIELDS)
+    _expect("apiVersion", top.get("apiVersion"), API_VERSION)
+    _expect("kind", top.get("kind"), KIND)
+    network = _mapping("networking", top.get("networking", {}), _NETWORK_FIELDS)
+    default = ClusterSpec()
+    return ClusterSpec(
+        name=_text("name", top.get("name", default.name)),
+        kubernetes_version=_version(top.get("kubernetesVersion", default.kubernetes_version)),
+        pod_subnet=_subnet(
+            "networking.podSubnet", network.get("podSubnet", default.pod_subnet), 20
+        ),
+        service_subnet=_subnet(
+            "networking.serviceSubnet", network.get("serviceSubnet", default.service_subnet), 24
+        ),
+        api_port=_port("networking.apiServerPort", network.get("apiServerPort", 0)),
+        outbound=_boolean("networking.outbound", network.get("outbound", default.outbound)),
+        nodes=_parse_nodes(top.get("nodes")),
+        mirrors=_parse_registries(top.get("registries", {})),
+    )
+
+
+def _parse_nodes(document: Any) -> tuple[NodeSpec, ...]:
+    if document is None:
+        return plan_nodes(1, 2)
+    if not isinstance(document, list) or not document:
+        raise SpecError("nodes", "must be a list with at least one entry")
+    groups = []
+    for index, entry in enumerate(document):
+        path = f"nodes[{index}]"
+        group = _mapping(path, entry, _NODE_FIELDS)
+        system = group.get("os")
+        if system not in ("linux", "windows"):
+            raise SpecError(f"{path}.os", f"must be linux or windows, not {system!r}")
+        if system == "linux" and "windowsVersion" in group:
+            raise SpecError(f"{path}.windowsVersion", "only a windows node has one")
+        version = group.get("windowsVersion", "ltsc2019") if system == "windows" else ""
+        if version:
+            _check_personality(f"{path}.windowsVersion", version)
+        count = group.get("count", 1)
+        _check_count(f"{path}.count", count)
+        groups.append((system, count, version, _labels(f"{path}.labels", group.get("labels", {}))))
+    return _named(groups)
+
+
+def _named(groups: list[tuple[str, int, str, dict[str, str]]]) -> tuple[NodeSpec, ...]:
+    """Number the nodes of each system: lin-1, lin-2, win-1 ..."""
+    seen = {"linux": 0, "windows": 0}
+    nodes = []
+    for system, count, version, labels in groups:
+        for _ in range(count):
+            seen[system] += 1
+            nodes.append(NodeSpec(f"{system[:3]}-{seen[system]}", system, version, labels))
+    for system, count in seen.items():
+        if count > MAX_NODES:
+            raise SpecError(
+                "nodes", f"{count} {system} nodes: at most {MAX_NODES} of each are possible"
+            )
+    return tuple(nodes)
+
+
+def _parse_registries(document: Any) -> dict[str, str]:
+    registries = _mapping("registries", document, None)
+    mirrors = {}
+    for host, mirror in registries.items():
+        url = _text(f"registries.{host}", mirror)
+        if not url.startswith(("http://", "https://")):
+            raise SpecError(f"registries.{host}", "must be an http:// or https:// URL")
+        mirrors[str(host)] = url
+    return mirrors
+
+
+def _mapping(path: str, value: Any, fields: tuple[str, ...] | None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SpecError(path, f"must be a mapping, not {type(value).__name__}")
+    for key in value:
+        if fields is not None and key not in fields:
+            raise SpecError(path, f"unknown field {key!r}; known are {', '.join(fields)}")
+    return value
+
+
+def _expect(path: str, value: Any, wanted: str) -> None:
+    if value != wanted:
+        raise SpecError(path, f"must be {wanted!r}, not {value!r}")
+
+
+def _text(path: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise SpecError(path, f"must be a text, not {value!r}")
+    return value
+
+
+def _boolean(path: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SpecError(path, f"must be true or false, not {value!r}")
+    return value
+
+
+def _version(value: Any) -> str:
+    text = str(value).removeprefix("v")
+    if text not in VERSIONS:
+        raise SpecError(
+            "kubernetesVersion", f"{value!r} is not served; choose one of {', '.join(VERSIONS)}"
+        )
+    return text
+
+
+def _subnet(path: str, value: Any, longest: int) -> str:
+    try:
+        network = ipaddress.IPv4Network(_text(path, value))
+    except ValueError as error:
+        raise SpecError(path, f"not an IPv4 subnet: {error}") from error
+    if network.prefixlen > longest:
+        raise SpecError(path, f"a /{network.prefixlen} is too small, /{longest} is the least")
+    return str(network)
+
+
+def _port(path: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 65535:
+        raise SpecError(path, f"must be a port number, not {value!r}")
+    return value
+
+
+def _labels(path: str, value: Any) -> dict[str, str]:
+    labels = _mapping(path, value, None)
+    return {_text(path, key): _text(f"{path}.{key}", text) for key, text in labels.items()}
+
+
+def _check_count(path: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_NODES:
+        raise SpecError(path, f"must be a number from 0 to {MAX_NODES}, not {value!r}")
+
+
+def _check_personality(path: str, value: Any) -> None:
+    try:
+        find_personality(_text(path, value))
+    except WinkubeError as error:
+        raise SpecError(path, str(error)) from error

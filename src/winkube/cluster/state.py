@@ -1,0 +1,97 @@
+"""What a running cluster is: the spec plus what was assigned to it, kept in ``cluster.json``.
+
+The file is written before anything else is made, so that ``down`` always knows what to remove.
+"""
+
+import fcntl
+import ipaddress
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from winkube.base.paths import ClusterPaths, Home
+from winkube.cluster.errors import BusyError, NoSuchClusterError
+from winkube.cluster.spec import ClusterSpec, NodeSpec
+
+CONTROL_PLANE = "cp"
+_FIRST_NODE = 11
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    spec: ClusterSpec
+    underlay: str
+    api_port: int
+    home: Home
+
+    @property
+    def paths(self) -> ClusterPaths:
+        return self.home.cluster(self.spec.name)
+
+    @property
+    def control_plane_ip(self) -> str:
+        return str(ipaddress.ip_network(self.underlay)[2])
+
+    def node_ip(self, name: str) -> str:
+        index = [node.name for node in self.spec.nodes].index(name)
+        return str(ipaddress.ip_network(self.underlay)[_FIRST_NODE + index])
+
+    def nodes(self, system: str) -> tuple[NodeSpec, ...]:
+        return tuple(node for node in self.spec.nodes if node.os == system)
+
+    def save(self) -> None:
+        document = {
+            "spec": asdict(self.spec),
+            "underlay": self.underlay,
+            "apiPort": self.api_port,
+        }
+        write_private(self.paths.state / "cluster.json", json.dumps(document, indent=1).encode())
+
+
+def load_state(home: Home, name: str) -> ClusterState:
+    try:
+        document = json.loads((home.cluster(name).state / "cluster.json").read_bytes())
+    except (FileNotFoundError, json.JSONDecodeError):
+        raise NoSuchClusterError(name) from None
+    spec = dict(document["spec"])
+    spec["nodes"] = tuple(NodeSpec(**node) for node in spec["nodes"])
+    return ClusterState(ClusterSpec(**spec), document["underlay"], document["apiPort"], home)
+
+
+def list_clusters(home: Home) -> list[str]:
+    if not home.clusters.is_dir():
+        return []
+    return sorted(p.name for p in home.clusters.iterdir() if (p / "cluster.json").is_file())
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file in one step; only its owner may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+@contextmanager
+def exclusive(home: Home, name: str) -> Iterator[None]:
+    """Hold the right to change this cluster; the kernel gives it back if we die."""
+    home.cluster(name)  # refuses a name that could leave the folder
+    home.clusters.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = home.clusters / f"{name}.lock"
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise BusyError(name, f"process {file.read().strip() or 'unknown'}") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield

@@ -1,0 +1,60 @@
+"""The keyed work queue."""
+
+import asyncio
+
+from winkube.aio.backoff import Backoff
+from winkube.aio.queue import WorkQueue
+
+
+async def test_a_key_added_twice_is_one_piece_of_work() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    queue.add("a")
+    async with queue.take() as key:
+        assert key == "a"
+    assert len(queue) == 0
+
+
+async def test_a_key_added_while_it_runs_is_queued_again_afterwards() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    async with queue.take():
+        queue.add("a")
+        assert len(queue) == 0
+    assert len(queue) == 1
+
+
+async def test_two_workers_never_hold_the_same_key() -> None:
+    queue: WorkQueue[int] = WorkQueue()
+    held: set[int] = set()
+
+    async def worker() -> None:
+        for _ in range(50):
+            async with queue.take() as key:
+                assert key not in held
+                held.add(key)
+                queue.add(key)
+                await asyncio.sleep(0)
+                held.discard(key)
+
+    queue.add(1)
+    queue.add(2)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(worker())
+        group.create_task(worker())
+
+
+async def test_retry_backs_off_and_forget_starts_over() -> None:
+    queue: WorkQueue[str] = WorkQueue(Backoff(first=1.0, factor=2.0, ceiling=5.0))
+    assert [queue.retry("a") for _ in range(4)] == [1.0, 2.0, 4.0, 5.0]
+    queue.forget("a")
+    assert queue.retry("a") == 1.0
+
+
+async def test_the_earliest_of_several_delays_wins() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_after("a", 60)
+    queue.add_after("a", 0)
+    queue.add_after("a", 30)
+    async with asyncio.timeout(1), queue.take() as key:
+        assert key == "a"

@@ -1,0 +1,27 @@
+"""Errors about one object stay with that object."""
+
+import asyncio
+
+import pytest
+
+from winkube.aio.backoff import Backoff
+from winkube.aio.queue import WorkQueue
+from winkube.aio.supervise import work
+
+
+async def test_a_failing_key_is_retried_and_others_go_on() -> None:
+    queue: WorkQueue[str] = WorkQueue(Backoff(first=0.0))
+    seen: list[str] = []
+
+    async def reconcile(key: str) -> None:
+        seen.append(key)
+        if key == "bad" and seen.count("bad") < 3:
+            raise ValueError(key)
+        if seen.count("bad") == 3 and "good" in seen:
+            raise asyncio.CancelledError
+
+    queue.add("bad")
+    queue.add("good")
+    with pytest.raises(asyncio.CancelledError):
+        await work(queue, reconcile)
+    assert seen.count("good") == 1

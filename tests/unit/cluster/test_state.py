@@ -1,0 +1,39 @@
+"""What is kept about a cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from winkube.base.paths import Home
+from winkube.cluster.errors import BusyError, NoSuchClusterError
+from winkube.cluster.spec import ClusterSpec, plan_nodes
+from winkube.cluster.state import ClusterState, exclusive, list_clusters, load_state
+
+
+def test_a_saved_state_is_loaded_as_it_was(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state", tmp_path / "run")
+    state = ClusterState(ClusterSpec(nodes=plan_nodes(1, 2)), "172.30.1.0/24", 6443, home)
+    state.save()
+    assert load_state(home, "winkube") == state
+    assert list_clusters(home) == ["winkube"]
+
+
+def test_an_unknown_or_damaged_cluster_is_named(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state", tmp_path / "run")
+    with pytest.raises(NoSuchClusterError, match="demo"):
+        load_state(home, "demo")
+    home.cluster("demo").state.mkdir(parents=True)
+    (home.cluster("demo").state / "cluster.json").write_text('{"spec":')
+    with pytest.raises(NoSuchClusterError, match="demo"):
+        load_state(home, "demo")
+
+
+def test_one_command_at_a_time(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state", tmp_path / "run")
+    with exclusive(home, "demo"):
+        with pytest.raises(BusyError, match="demo"), exclusive(home, "demo"):
+            pass
+        with exclusive(home, "other"):
+            pass
+    with exclusive(home, "demo"):
+        pass
