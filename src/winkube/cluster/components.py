@@ -7,13 +7,12 @@ imports stand inside them so that a process loads no more than it runs.
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import uvloop
 
-from winkube.base.paths import NodePaths
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
@@ -28,6 +27,8 @@ from winkube.machines.underlay import netns_name
 API_PORT: Final = 6443
 CLUSTER_DOMAIN: Final = "cluster.local"
 UPLINK: Final = "eth0"
+
+Part = Callable[[], Coroutine[Any, Any, None]]
 
 
 def plan_components(state: ClusterState) -> list[Component]:
@@ -85,32 +86,25 @@ def admin_client_config(state: ClusterState) -> ClientConfig:
     )
 
 
-def _serve(*parts: Callable[[], Awaitable[None]]) -> NoReturn:
+def _serve(*parts: Part) -> NoReturn:
     """Run these until one fails; SIGTERM ends the process, and a restart adopts what is there."""
+    uvloop.run(_run_all(parts))
+    os._exit(0)
 
+
+def _serve_with_client(config: ClientConfig, build: Callable[[ApiClient], list[Part]]) -> NoReturn:
     async def main() -> None:
-        async with asyncio.TaskGroup() as group:
-            for part in parts:
-                group.create_task(_as_coroutine(part), name=getattr(part, "__qualname__", "part"))
+        async with ApiClient(config) as client:
+            await _run_all(build(client))
 
     uvloop.run(main())
     os._exit(0)
 
 
-async def _as_coroutine(part: Callable[[], Awaitable[None]]) -> None:
-    await part()
-
-
-def _serve_with_client(
-    config: ClientConfig, build: Callable[[ApiClient], list[Callable[[], Awaitable[None]]]]
-) -> NoReturn:
-    async def main() -> None:
-        async with ApiClient(config) as client, asyncio.TaskGroup() as group:
-            for part in build(client):
-                group.create_task(_as_coroutine(part), name=getattr(part, "__qualname__", "part"))
-
-    uvloop.run(main())
-    os._exit(0)
+async def _run_all(parts: Iterable[Part]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for part in parts:
+            group.create_task(part(), name=getattr(part, "__qualname__", "part"))
 
 
 def _listener(address: str, port: int) -> socket.socket:
@@ -273,7 +267,6 @@ def _proxy(state: ClusterState, node: NodeSpec) -> NoReturn:
     from winkube.proxy.hostgw import HostGateway, HostGatewayConfig
 
     paths, address = state.paths.node(node.name), state.node_ip(node.name)
-    windows = node.os == "windows"
     gateway = HostGatewayConfig(
         node_name=node.name,
         node_ip=address,
@@ -284,26 +277,23 @@ def _proxy(state: ClusterState, node: NodeSpec) -> NoReturn:
         cluster_domain=CLUSTER_DOMAIN,
         cni_conf_dir=paths.cni_conf,
         cni_data_dir=paths.cni_data,
-        hns_socket=paths.hns_socket if windows else None,
+        hns_socket=paths.hns_socket if node.os == "windows" else None,
     )
     config = ProxyConfig(node.name, address, state.spec.pod_subnet)
 
-    def build(client: ApiClient) -> list[Callable[[], Awaitable[None]]]:
-        return [HostGateway(client, gateway).run, _service_proxy(client, paths, config, node)]
+    def build(client: ApiClient) -> list[Part]:
+        if node.os == "windows":
+            from winkube.proxy.windows import WindowsProxy
+
+            return [
+                HostGateway(client, gateway).run,
+                WindowsProxy(client, paths.hns_socket, config).run,
+            ]
+        from winkube.proxy.linux import LinuxProxy
+
+        return [HostGateway(client, gateway).run, LinuxProxy(client, config).run]
 
     _serve_with_client(client_config(state, "proxy"), build)
-
-
-def _service_proxy(
-    client: ApiClient, paths: NodePaths, config: object, node: NodeSpec
-) -> Callable[[], Awaitable[None]]:
-    if node.os == "windows":
-        from winkube.proxy.windows import WindowsProxy
-
-        return WindowsProxy(client, paths.hns_socket, config).run  # type: ignore[arg-type]
-    from winkube.proxy.linux import LinuxProxy
-
-    return LinuxProxy(client, config).run  # type: ignore[arg-type]
 
 
 def log_file(state: ClusterState, component: str) -> Path:

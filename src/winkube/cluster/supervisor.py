@@ -84,7 +84,8 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(wake_read, selectors.EVENT_READ, None)
         for component in self._config.components:
-            self._adopt(component) or self._start(component)
+            if not self._adopt(component):
+                self._start(component)
         while not self._stopping:
             self._step(wake_read)
         self._end_all()

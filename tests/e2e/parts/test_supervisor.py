@@ -1,0 +1,96 @@
+"""Components come back, whoever is killed, and live ones are adopted, not restarted."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from winkube.cluster.process import ProcessId, end, load_record
+from winkube.cluster.supervisor import Component, Supervisor, SupervisorConfig, record_path
+from winkube.linux import cgroup
+
+pytestmark = pytest.mark.root
+
+
+def sleep_for_ever() -> NoReturn:
+    while True:
+        time.sleep(60)
+
+
+def fail_at_once() -> NoReturn:
+    raise SystemExit(3)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[SupervisorConfig]:
+    parts = [Component("one", sleep_for_ever), Component("two", sleep_for_ever)]
+    path = f"/winkube-test/{os.getpid()}"
+    yield SupervisorConfig("test", tmp_path / "pids", tmp_path / "logs", path, parts)
+    cgroup.kill_all(path)
+    cgroup.remove("/winkube-test")
+
+
+def start(config: SupervisorConfig) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            Supervisor(config).run()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def await_record(
+    config: SupervisorConfig, name: str, *, other_than: ProcessId | None = None
+) -> ProcessId:
+    for _ in range(500):
+        found = load_record(record_path(config.records, name))
+        if found is not None and found != other_than:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"{name} did not start")
+
+
+def test_a_killed_component_is_started_again(config: SupervisorConfig) -> None:
+    supervisor = start(config)
+    first, other = await_record(config, "one"), await_record(config, "two")
+    os.kill(first.pid, signal.SIGKILL)
+    assert await_record(config, "one", other_than=first).alive
+    assert other.alive
+    os.kill(supervisor, signal.SIGTERM)
+    os.waitpid(supervisor, 0)
+    assert not other.alive
+    assert list(config.records.iterdir()) == []
+
+
+def test_a_new_supervisor_adopts_what_runs(config: SupervisorConfig) -> None:
+    supervisor = start(config)
+    before = [await_record(config, "one"), await_record(config, "two")]
+    os.kill(supervisor, signal.SIGKILL)
+    os.waitpid(supervisor, 0)
+    end(before[:1], grace=0.0)
+    supervisor = start(config)
+    assert await_record(config, "one", other_than=before[0]).alive
+    assert await_record(config, "two") == before[1]
+    os.kill(before[1].pid, signal.SIGKILL)
+    assert await_record(config, "two", other_than=before[1]).alive
+    os.kill(supervisor, signal.SIGTERM)
+    os.waitpid(supervisor, 0)
+
+
+def test_a_component_that_fails_at_once_does_not_starve_the_others(
+    config: SupervisorConfig, tmp_path: Path
+) -> None:
+    parts = [Component("bad", fail_at_once), *config.components]
+    crowded = SupervisorConfig("test", config.records, config.logs, config.cgroup, parts)
+    supervisor = start(crowded)
+    good = await_record(crowded, "two")
+    time.sleep(0.5)
+    assert good.alive
+    assert (tmp_path / "logs" / "bad.log").read_text().count("component failed") < 10
+    os.kill(supervisor, signal.SIGTERM)
+    os.waitpid(supervisor, 0)
