@@ -1,4 +1,4 @@
-"""Which fields a field selector may name, by kind, and how each is read (upstream: pkg/registry)."""
+"""Which fields a field selector may name, by kind, and how each is read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -51,6 +51,9 @@ _COMMON: Final[Mapping[str, Read]] = {
     "metadata.name": _at("metadata.name"),
     "metadata.namespace": _at("metadata.namespace"),
 }
+_REFERENCE: Final = (
+    "kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath",
+)  # fmt: skip
 _EVENT: Final[Mapping[str, Read]] = {
     **{
         f"involvedObject.{field}": _at(f"involvedObject.{field}")

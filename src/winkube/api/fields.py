@@ -8,8 +8,9 @@ maps go, quantities take their canonical form.
 import base64
 import binascii
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from winkube.api.errors import BadRequestError
 from winkube.api.kinds import Kind
@@ -69,11 +70,11 @@ def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
         _prune_object(definition, obj)
 
 
-def _fits_time(value: Any) -> bool:
+def _fits_time(shape: Shape, value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _fits_quantity(value: Any) -> bool:
+def _fits_quantity(shape: Shape, value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return False
     try:
@@ -83,7 +84,7 @@ def _fits_quantity(value: Any) -> bool:
     return True
 
 
-def _fits_bytes(value: Any) -> bool:
+def _fits_bytes(shape: Shape, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     try:
@@ -93,44 +94,46 @@ def _fits_bytes(value: Any) -> bool:
     return True
 
 
-_FITS: Final = {
-    Type.ANY: lambda value: True,
-    Type.STRING: lambda value: type(value) is str,
-    Type.INT32: lambda value: type(value) is int and -_INT32 <= value < _INT32,
-    Type.INT64: lambda value: type(value) is int and -_INT64 <= value < _INT64,
-    Type.NUMBER: lambda value: type(value) in (int, float),
-    Type.BOOL: lambda value: type(value) is bool,
-    Type.BYTES: _fits_bytes,
-    Type.TIME: _fits_time,
-    Type.QUANTITY: _fits_quantity,
-    Type.INT_OR_STRING: lambda value: type(value) in (int, str),
-    Type.FREE_OBJECT: lambda value: type(value) is dict,
-}
+def _fits_object(shape: Shape, value: Any) -> bool:
+    if type(value) is not dict or shape.definition is None:
+        return False
+    properties = shape.definition.properties
+    for key, child in value.items():
+        inner = properties.get(key)
+        if inner is None or (child is not None and not _FITS[inner.type](inner, child)):
+            return False
+    return True
+
+
+def _fits_items(item: Shape, children: Iterable[Any]) -> bool:
+    fits = _FITS[item.type]
+    return all(child is None or fits(item, child) for child in children)
+
+
+# Indexed by Type: this runs for every field of every request.
+_FITS: Final[tuple[Callable[[Shape, Any], bool], ...]] = (
+    lambda shape, value: True,  # ANY
+    _fits_object,
+    lambda shape, value: type(value) is list and _fits_items(cast("Shape", shape.item), value),
+    lambda shape, value: (
+        type(value) is dict and _fits_items(cast("Shape", shape.item), value.values())
+    ),
+    lambda shape, value: type(value) is str,  # STRING
+    lambda shape, value: type(value) is int and -_INT32 <= value < _INT32,
+    lambda shape, value: type(value) is int and -_INT64 <= value < _INT64,
+    lambda shape, value: type(value) is int or type(value) is float,  # NUMBER
+    lambda shape, value: type(value) is bool,
+    _fits_bytes,
+    _fits_time,
+    _fits_quantity,
+    lambda shape, value: type(value) is int or type(value) is str,  # INT_OR_STRING
+    lambda shape, value: type(value) is dict,  # FREE_OBJECT
+)
 
 
 def _fits(shape: Shape, value: Any) -> bool:
     """The quick answer for the usual case, in which nothing is wrong."""
-    if value is None:
-        return True
-    kind = shape.type
-    if kind is Type.OBJECT:
-        if type(value) is not dict or shape.definition is None:
-            return False
-        properties = shape.definition.properties
-        for key, child in value.items():
-            inner = properties.get(key)
-            if inner is None or not _fits(inner, child):
-                return False
-        return True
-    if kind is Type.LIST or kind is Type.MAP:
-        if type(value) is not (list if kind is Type.LIST else dict) or shape.item is None:
-            return False
-        item = shape.item
-        for child in value if kind is Type.LIST else value.values():
-            if not _fits(item, child):
-                return False
-        return True
-    return _FITS[kind](value)
+    return value is None or _FITS[shape.type](shape, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +197,8 @@ def _json_name(value: Any, shape: Shape) -> str:
     if isinstance(value, (int, float)):
         numeric = shape.type in (Type.INT32, Type.INT64)
         return f"number {value}" if numeric else "number"
-    names = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), type(value).__name__)
+    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
+    return names[type(value)]
 
 
 _GO_TYPES: Final = {

@@ -1,6 +1,6 @@
 """What names, label keys and label values may be, with upstream's sentences.
 
-Every function returns problems as text, none when the value is fine (apimachinery: util/validation).
+Every function returns problems as text, none when the value is fine (util/validation upstream).
 """
 
 import functools

@@ -1,7 +1,7 @@
 """Quantities: exact numbers with a suffix (k8s.io/apimachinery: pkg/api/resource/quantity.go).
 
 Values are exact fractions. The canonical text keeps the family of suffixes the author used, has no
-fractional digits and the largest suffix that allows it: ``0.5`` is ``500m``, ``1.5Gi`` is ``1536Mi``.
+fraction and the largest suffix that allows it: ``0.5`` is ``500m``, ``1.5Gi`` is ``1536Mi``.
 """
 
 import functools

@@ -59,8 +59,16 @@ _SPECIAL: Final = {
         Type.ANY
     ),
 }
-_INTEGERS: Final = {"int32": Type.INT32, "int64": Type.INT64}
-_SCALARS: Final = {"string": Type.STRING, "boolean": Type.BOOL, "number": Type.NUMBER}
+_SCALARS: Final = {
+    ("string", ""): Type.STRING,
+    ("string", "byte"): Type.BYTES,
+    ("boolean", ""): Type.BOOL,
+    ("integer", ""): Type.INT64,
+    ("integer", "int32"): Type.INT32,
+    ("integer", "int64"): Type.INT64,
+    ("number", ""): Type.NUMBER,
+    ("number", "double"): Type.NUMBER,
+}
 _REF: Final = "#/$defs/"
 
 
@@ -69,7 +77,6 @@ class Shape:
 
     __slots__ = (
         "definition",
-        "go_name",
         "item",
         "list_keys",
         "list_type",
@@ -105,20 +112,13 @@ class Shape:
             return special
         kinds = raw.get("type")
         kind = next((k for k in kinds if k != "null"), "") if isinstance(kinds, list) else kinds
-        if kind == "array":
-            self.item = Shape(schema, raw.get("items") or {})
-            return Type.LIST
-        if kind == "object":
-            values = raw.get("additionalProperties")
-            if values is None:
-                return Type.FREE_OBJECT
-            self.item = Shape(schema, values)
-            return Type.MAP
-        if kind == "integer":
-            return _INTEGERS.get(raw.get("format", ""), Type.INT64)
-        if kind == "string" and raw.get("format") == "byte":
-            return Type.BYTES
-        return _SCALARS.get(kind or "", Type.ANY)
+        if kind in ("array", "object"):
+            inner = raw.get("items") if kind == "array" else raw.get("additionalProperties")
+            if inner is None:
+                return Type.FREE_OBJECT if kind == "object" else Type.ANY
+            self.item = Shape(schema, inner)
+            return Type.LIST if kind == "array" else Type.MAP
+        return _SCALARS.get((kind or "", raw.get("format") or ""), Type.ANY)
 
 
 class Definition:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from winkube.api.errors import BadRequestError
 from winkube.api.field_labels import supported_fields
@@ -77,8 +77,8 @@ def from_label_selector(selector: JsonObject | None) -> LabelSelector:
         return NOTHING
     labels = selector.get("matchLabels") or {}
     requirements = [Requirement(key, "in", frozenset((value,))) for key, value in labels.items()]
-    for expression in selector.get("matchExpressions") or ():
-        requirements.append(_from_expression(expression))
+    expressions = selector.get("matchExpressions") or ()
+    requirements += [_from_expression(expression) for expression in expressions]
     return LabelSelector(tuple(requirements))
 
 
@@ -269,6 +269,3 @@ def _split_term(part: str) -> tuple[str, str, str]:
         raise BadRequestError(f"invalid selector: '{part}'; can't understand '{part}'")
     value = re.sub(r"\\([\\,=])", r"\1", match[3])
     return match[1].strip(), match[2], value
-
-
-Reader = Callable[[JsonObject], Any]

@@ -1,10 +1,12 @@
 """Rows for ``kubectl get``: columns and cells by kind, as upstream prints them."""
 
+import functools
 from typing import Any
 
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata, name_of
 from winkube.api.printing.age import age_of
+from winkube.api.printing.pod import row_conditions as pod_row_conditions
 from winkube.api.printing.registry import PRINTERS
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
@@ -20,7 +22,7 @@ def columns(kind: Kind) -> list[JsonObject]:
     """TableColumnDefinitions; a priority above 0 shows with ``-o wide`` only."""
     printer = PRINTERS.get((kind.group, kind.kind))
     headers = printer.headers if printer is not None else _DEFAULT
-    return [_column(header) for header in headers]
+    return [dict(_column(header)) for header in headers]
 
 
 def to_row(kind: Kind, obj: JsonObject, clock: Clock) -> list[Any]:
@@ -32,13 +34,23 @@ def to_row(kind: Kind, obj: JsonObject, clock: Clock) -> list[Any]:
     return printer.cells(obj, now)
 
 
+def row_conditions(kind: Kind, obj: JsonObject) -> list[JsonObject]:
+    """Conditions of a TableRow; only finished pods have one."""
+    return pod_row_conditions(obj) if (kind.group, kind.kind) == ("", "Pod") else []
+
+
+_TYPES = {"#": "integer", "?": "boolean"}
+
+
+@functools.cache
 def _column(header: str) -> JsonObject:
-    """``+Name`` is wide only; ``Name#`` is an integer."""
-    wide, text = header.startswith("+"), header.lstrip("+")
-    integer, title = text.endswith("#"), text.rstrip("#")
+    """``+Name`` is wide only; a last ``#`` is an integer column, ``?`` a boolean one."""
+    wide, text = header.startswith("+"), header.removeprefix("+")
+    type_ = _TYPES.get(text[-1], "string")
+    title = text if type_ == "string" else text[:-1]
     return {
         "name": title,
-        "type": "integer" if integer else "string",
+        "type": type_,
         "format": "name" if title == "Name" else "",
         "description": _NAME_DESCRIPTION if title == "Name" else "",
         "priority": 1 if wide else 0,

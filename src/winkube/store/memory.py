@@ -21,7 +21,7 @@ class MemoryStore:
         watch_events: int = QUEUE_EVENTS,
     ) -> None:
         self._limits = (history_bytes, history_events)
-        self._state = State()
+        self._state = State(Revision(0))
         self._hub = WatchHub(watch_events)
         self._closed = False
 

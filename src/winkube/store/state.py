@@ -15,7 +15,7 @@ _LAST = "\U0010ffff"
 
 
 class State:
-    def __init__(self, revision: Revision = Revision(0)) -> None:
+    def __init__(self, revision: Revision) -> None:
         self.entries: dict[str, Entry] = {}
         self.revision = revision
         self.compacted = revision

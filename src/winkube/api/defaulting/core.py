@@ -23,9 +23,9 @@ def default_service(obj: JsonObject) -> None:
             port["targetPort"] = port["port"]
     kind = spec["type"]
     # Externally reachable: by its type, or by addresses routed to it from outside.
-    if kind in _EXPOSED or (kind == "ClusterIP" and spec.get("externalIPs")):
-        if not spec.get("externalTrafficPolicy"):
-            spec["externalTrafficPolicy"] = "Cluster"
+    exposed = kind in _EXPOSED or (kind == "ClusterIP" and spec.get("externalIPs"))
+    if exposed and not spec.get("externalTrafficPolicy"):
+        spec["externalTrafficPolicy"] = "Cluster"
     if kind in ("ClusterIP", *_EXPOSED):
         spec.setdefault("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":

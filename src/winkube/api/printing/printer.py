@@ -13,7 +13,7 @@ NONE = "<none>"
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Headers: ``+`` marks a wide column, ``#`` an integer one."""
+    """Headers: a first ``+`` marks a wide column, a last ``#`` or ``?`` its type."""
 
     headers: tuple[str, ...]
     cells: Callable[[JsonObject, float], list[Any]]
@@ -66,3 +66,11 @@ def containers_text(template: JsonObject | None) -> tuple[str, str]:
     containers = spec_of(template or {}).get("containers") or ()
     names = ",".join(str(container.get("name", "")) for container in containers)
     return names, ",".join(str(container.get("image", "")) for container in containers)
+
+
+def with_more(values: list[str], limit: int, *, empty: str) -> str:
+    """The first few, and how many are left out."""
+    shown = ",".join(values[:limit])
+    if len(values) > limit:
+        return f"{shown} + {len(values) - limit} more..."
+    return shown or empty
