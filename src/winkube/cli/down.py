@@ -5,9 +5,6 @@ from typing import Annotated
 import typer
 
 from winkube.cli.options import Name, home, kubeconfig_path
-from winkube.cluster import kubeconfig, lifecycle
-from winkube.cluster.spec import ClusterSpec
-from winkube.cluster.state import list_clusters
 
 
 def down(
@@ -15,6 +12,10 @@ def down(
     every: Annotated[bool, typer.Option("--all", help="All clusters of this machine.")] = False,
 ) -> None:
     """Stop a cluster and remove everything it made."""
+    from winkube.cluster import kubeconfig, lifecycle
+    from winkube.cluster.spec import ClusterSpec
+    from winkube.cluster.state import list_clusters
+
     names = list_clusters(home()) if every else [name]
     for each in names:
         if not lifecycle.exists(home(), each):

@@ -6,8 +6,6 @@ from typing import Annotated
 import typer
 
 from winkube.cli.options import Name, home
-from winkube.cluster import report
-from winkube.cluster.state import load_state
 
 
 def export_logs(
@@ -17,5 +15,8 @@ def export_logs(
     name: Name = "winkube",
 ) -> None:
     """Copy component and pod logs of a cluster into a folder; secrets are never copied."""
+    from winkube.cluster import report
+    from winkube.cluster.state import load_state
+
     count = report.export_logs(load_state(home(), name), folder)
     print(f"{count} files in {folder}")

@@ -3,12 +3,13 @@
 import asyncio
 
 from winkube.cli.options import Name, home
-from winkube.cluster import loading
-from winkube.cluster.state import load_state
 
 
 def images(name: Name = "winkube") -> None:
     """List the images on every node."""
+    from winkube.cluster import loading
+    from winkube.cluster.state import load_state
+
     rows = asyncio.run(loading.list_images(load_state(home(), name)))
     print(f"{'NODE':<10} {'IMAGE':<70} {'SIZE':>10}")
     for row in rows:

@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from winkube.cli.options import Name, home
-from winkube.cluster import loading
-from winkube.cluster.state import load_state
 
 
 def load(
@@ -16,6 +14,9 @@ def load(
     name: Name = "winkube",
 ) -> None:
     """Load images from archives, each onto the nodes of its operating system."""
+    from winkube.cluster import loading
+    from winkube.cluster.state import load_state
+
     state = load_state(home(), name)
     for archive in archives:
         for line in asyncio.run(loading.load_archive(state, archive)):

@@ -1,11 +1,12 @@
 """``winkube ls``: the clusters of this machine."""
 
 from winkube.cli.options import home
-from winkube.cluster import report
 
 
 def ls() -> None:
     """List the clusters of this machine."""
+    from winkube.cluster import report
+
     rows = report.list_rows(home())
     if not rows:
         print("no clusters; start one with 'winkube up'")

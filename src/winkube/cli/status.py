@@ -5,11 +5,12 @@ import asyncio
 import typer
 
 from winkube.cli.options import Name, home
-from winkube.cluster import report
 
 
 def status(name: Name = "winkube") -> None:
     """Show the processes and nodes of a cluster; exit code 1 unless all are well."""
+    from winkube.cluster import report
+
     found = asyncio.run(report.inspect(home(), name))
     print(f"{'COMPONENT':<22} {'STATE':<9} {'PID':>7} {'MEMORY':>9}  LOG")
     for part in found.processes:

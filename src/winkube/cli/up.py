@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from winkube.base.clock import SystemClock
 from winkube.cli.options import home, kubeconfig_path
 from winkube.cli.steps import TerminalSteps
-from winkube.cluster import lifecycle
 from winkube.cluster.errors import SpecError
 from winkube.cluster.spec import ClusterSpec, load_spec, plan_nodes
 from winkube.cluster.state import ClusterState
@@ -26,6 +23,8 @@ def up(
     kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
 ) -> None:
     """Start a cluster with Linux and Windows nodes."""
+    from winkube.cluster import lifecycle
+
     spec = _spec(file, name, linux, windows, windows_version)
     steps = TerminalSteps()
     state = lifecycle.up(home(), spec, steps, SystemClock())
@@ -51,6 +50,9 @@ def _spec(
 
 
 def _say_what_next(state: ClusterState, seconds: float, *, kubeconfig: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console()
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("NODE", "OS", "ADDRESS"):

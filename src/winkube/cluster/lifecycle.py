@@ -74,6 +74,9 @@ def down(home: Home, name: str) -> None:
             mount.umount_all(folder)
         underlay.delete_underlay(name)
         cgroup.remove(f"/winkube/{name}")
+        for root in cgroup.hierarchies().roots:
+            with contextlib.suppress(OSError):  # another cluster is still in there
+                (root / "winkube").rmdir()
         for folder in (paths.run, paths.state):
             shutil.rmtree(folder, ignore_errors=False, onerror=_retry_unmounted)
     (home.clusters / f"{name}.lock").unlink(missing_ok=True)
