@@ -6,11 +6,16 @@ the backend's.
 """
 
 import asyncio
-from collections.abc import Sequence
+import functools
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
+from aiohttp import web
+
 from winkube.base.clock import Clock, SystemClock
-from winkube.wire.remotecommand import ByteSink, ByteSource, Streams
+from winkube.runtime.streaming_session import serve_command, serve_portforward
+from winkube.runtime.streaming_token import Tokens
+from winkube.wire.remotecommand import ByteSink, ByteSource, Streams, Wanted
 
 __all__ = ["ByteSink", "ByteSource", "StreamBackend", "StreamingServer", "Streams"]
 
@@ -39,23 +44,68 @@ class StreamBackend(Protocol):
         ...
 
 
+Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
 class StreamingServer:
     """Lives until cancelled; URLs may be asked for once ``ready`` is set."""
 
     def __init__(self, backend: StreamBackend, *, clock: Clock | None = None) -> None:
         self.ready = asyncio.Event()
         self._backend = backend
-        self._clock = clock or SystemClock()
+        self._tokens: Tokens[Serve] = Tokens(clock or SystemClock())
+        self._port = 0
 
     async def run(self) -> None:
-        raise NotImplementedError
+        app = web.Application()
+        app.router.add_route("*", "/{kind:exec|attach|portforward}/{token}", self._serve)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            self._port = runner.addresses[0][1]
+            self.ready.set()
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.ready.clear()
+            await runner.cleanup()
 
     def url_for_exec(self, request: Any) -> str:
         """A URL for a CRI ExecRequest; raises StreamRequestError when it asks for nothing."""
-        raise NotImplementedError
+        wanted = _wanted(request)
+        work = functools.partial(
+            self._backend.exec, request.container_id, tuple(request.cmd), tty=wanted.tty
+        )
+        return self._issue(
+            "exec", functools.partial(serve_command, wanted, lambda streams: work(streams=streams))
+        )
 
     def url_for_attach(self, request: Any) -> str:
-        raise NotImplementedError
+        wanted = _wanted(request)
+        container_id = request.container_id
+
+        async def work(streams: Streams) -> int:
+            await self._backend.attach(container_id, streams=streams)
+            return 0
+
+        return self._issue("attach", functools.partial(serve_command, wanted, work))
 
     def url_for_portforward(self, request: Any) -> str:
-        raise NotImplementedError
+        forward = functools.partial(self._backend.portforward, request.pod_sandbox_id)
+        return self._issue("portforward", functools.partial(serve_portforward, forward))
+
+    def _issue(self, kind: str, serve: Serve) -> str:
+        return f"http://127.0.0.1:{self._port}/{kind}/{self._tokens.issue(serve)}"
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        serve = self._tokens.redeem(request.match_info["token"])
+        if serve is None:
+            raise web.HTTPNotFound(text="the token is unknown, used or expired")
+        return await serve(request)
+
+
+def _wanted(request: Any) -> Wanted:
+    return Wanted.of(
+        stdin=request.stdin, stdout=request.stdout, stderr=request.stderr, tty=request.tty
+    )

@@ -22,7 +22,7 @@ class ContainerState(StrEnum):
 class CriCaller(Protocol):
     """The one method of ``wire.cri_client.CriClient`` that the server needs."""
 
-    async def call(self, method: str, request: Any, timeout: float | None = ...) -> Any: ...
+    async def call(self, method: str, request: Any, *, timeout: float | None = ...) -> Any: ...
 
 
 class NodeView(Protocol):

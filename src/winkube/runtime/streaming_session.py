@@ -1,0 +1,189 @@
+"""The server's side of one session: upgrade, streams, the work behind them, and its outcome."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from winkube.base.errors import WinkubeError
+from winkube.wire import remotecommand_spdy, remotecommand_websocket
+from winkube.wire.remotecommand import (
+    PORT_FORWARD,
+    PROTOCOL_HEADER,
+    SPDY_PROTOCOLS,
+    V1,
+    WEBSOCKET_PROTOCOLS,
+    ByteSink,
+    ByteSource,
+    Session,
+    StreamClosedError,
+    StreamRequestError,
+    Streams,
+    Wanted,
+    negotiate,
+    parse_protocols,
+    pump_resize,
+    render_outcome,
+)
+from winkube.wire.spdy import SpdyConnection, SpdyStream
+from winkube.wire.upgrade import Header, Upgraded, take_over
+
+Work = Callable[[Streams], Awaitable[int]]
+Forward = Callable[[int, ByteSource, ByteSink], Awaitable[None]]
+log = logging.getLogger(__name__)
+
+
+async def serve_command(wanted: Wanted, work: Work, request: web.Request) -> web.StreamResponse:
+    """Serve one exec or attach over whichever transport the client asked for."""
+    if remotecommand_websocket.is_websocket(request.headers):
+        return await _serve_websocket(wanted, work, request)
+    offered = parse_protocols(request.headers.getall(PROTOCOL_HEADER, ()))
+    version, headers = _spdy_upgrade(request, offered, SPDY_PROTOCOLS)
+    async with take_over(request, headers) as duplex:
+        connection = SpdyConnection(duplex, server=True)
+        try:
+            session = await remotecommand_spdy.accept_session(connection, wanted, version or V1)
+            await _run(session, work)
+            await remotecommand_spdy.linger(connection)
+        except (StreamRequestError, StreamClosedError) as error:
+            log.warning("session ended early", extra={"error": str(error)})
+        finally:
+            await connection.close()
+    return Upgraded()
+
+
+async def _serve_websocket(wanted: Wanted, work: Work, request: web.Request) -> web.StreamResponse:
+    offered = parse_protocols(request.headers.getall("Sec-WebSocket-Protocol", ()))
+    version = negotiate(offered, WEBSOCKET_PROTOCOLS)
+    if offered and version is None:
+        raise web.HTTPBadRequest(text=f"none of the protocols {offered} is supported")
+    socket = web.WebSocketResponse(
+        protocols=(version,) if version else (),
+        max_msg_size=remotecommand_websocket.MAX_MESSAGE,
+        compress=False,
+    )
+    await socket.prepare(request)
+    session, channels = await remotecommand_websocket.accept_session(socket, wanted, version or V1)
+    async with asyncio.TaskGroup() as group:
+        receiver = group.create_task(channels.run(), name="websocket-receive")
+        await _run(session, work)
+        await socket.close()
+        receiver.cancel()
+    return socket
+
+
+def _spdy_upgrade(
+    request: web.Request, offered: list[str], accepted: tuple[str, ...]
+) -> tuple[str | None, list[Header]]:
+    """The protocol agreed on and the headers that say so."""
+    if request.headers.get("Upgrade", "").lower() != "spdy/3.1":
+        raise web.HTTPBadRequest(text="unable to upgrade: missing upgrade headers in request")
+    version = negotiate(offered, accepted)
+    if offered and version is None:
+        raise web.HTTPForbidden(
+            text=f"unable to negotiate protocol: client supports {offered}, "
+            f"server accepts {list(accepted)}",
+            headers=[("X-Accept-Stream-Protocol-Versions", name) for name in accepted],
+        )
+    headers = [("Connection", "Upgrade"), ("Upgrade", "SPDY/3.1")]
+    return version, headers + ([(PROTOCOL_HEADER, version)] if version else [])
+
+
+async def _run(session: Session, work: Work) -> None:
+    """Do the work and tell its outcome; a client that leaves cancels it."""
+    streams = Streams(session.stdin, session.stdout, session.stderr)
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(_outcome(work, streams), name="session-work")
+        helpers: list[asyncio.Task[object]] = [
+            group.create_task(session.gone.wait(), name="session-gone")
+        ]
+        if session.resize is not None:
+            pump = pump_resize(session.resize, streams.resize)
+            helpers.append(group.create_task(pump, name="session-resize"))
+        await asyncio.wait({worker, helpers[0]}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (worker, *helpers):
+            task.cancel()
+    if worker.cancelled():
+        return
+    try:
+        for sink in (session.stdout, session.stderr):
+            if sink is not None:
+                await sink.close()
+        if said := render_outcome(session.version, worker.result()):
+            await session.error.write(said)
+        await session.error.close()
+    except StreamClosedError:
+        log.debug("client left before the outcome was told")
+
+
+async def _outcome(work: Work, streams: Streams) -> int | WinkubeError:
+    try:
+        return await work(streams)
+    except WinkubeError as error:
+        return error
+    except OSError as error:
+        return StreamRequestError(str(error))
+
+
+@dataclass(slots=True)
+class _Pair:
+    """One forwarded connection: its data, and where to say what went wrong."""
+
+    port: int
+    streams: dict[str, SpdyStream] = field(default_factory=dict)
+
+
+async def serve_portforward(forward: Forward, request: web.Request) -> web.StreamResponse:
+    """Serve forwarded connections until the client hangs up."""
+    offered = parse_protocols(request.headers.getall(PROTOCOL_HEADER, ()))
+    _, headers = _spdy_upgrade(request, offered, (PORT_FORWARD,))
+    async with take_over(request, headers) as duplex:
+        connection = SpdyConnection(duplex, server=True)
+        pairs: dict[str, _Pair] = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = set[asyncio.Task[None]]()
+                while stream := await connection.accept():
+                    if pair := _match(pairs, stream):
+                        task = group.create_task(_forward(forward, pair), name="port-forward")
+                        tasks.add(task)
+                        task.add_done_callback(tasks.discard)
+                for task in tasks:
+                    task.cancel()
+        finally:
+            await connection.close()
+    return Upgraded()
+
+
+def _match(pairs: dict[str, _Pair], stream: SpdyStream) -> _Pair | None:
+    """File the stream; its pair once that is complete."""
+    role, port = stream.headers.get("streamtype", ""), stream.headers.get("port", "")
+    if role not in ("data", "error") or not port.isdecimal() or not 0 < int(port) < 65536:
+        stream.reset()
+        return None
+    # Clients from before request ids open the error stream and then, next to it, the data stream.
+    implied = stream.stream_id if role == "error" else stream.stream_id - 2
+    request_id = stream.headers.get("requestid") or f"stream-{implied}"
+    pair = pairs.setdefault(request_id, _Pair(int(port)))
+    if role in pair.streams or pair.port != int(port):
+        stream.reset()
+        return None
+    pair.streams[role] = stream
+    return pairs.pop(request_id) if len(pair.streams) == 2 else None
+
+
+async def _forward(forward: Forward, pair: _Pair) -> None:
+    data, error = pair.streams["data"], pair.streams["error"]
+    try:
+        try:
+            await forward(pair.port, data, data)
+        except (WinkubeError, OSError) as problem:
+            if not isinstance(problem, StreamClosedError):
+                await error.write(f"error forwarding port {pair.port}: {problem}".encode())
+        for stream in (data, error):
+            stream.ignore_input()
+            await stream.close()
+    except StreamClosedError:
+        log.debug("client left while forwarding")
