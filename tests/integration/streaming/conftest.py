@@ -6,6 +6,7 @@ import fcntl
 import ipaddress
 import os
 import pty
+import signal
 import ssl
 import struct
 import termios
@@ -110,6 +111,7 @@ class LocalBackend:
     def __init__(self) -> None:
         self.cancelled = asyncio.Event()
         self.sizes: list[tuple[int, int]] = []
+        self.resized = asyncio.Event()
 
     async def exec(
         self, container_id: str, argv: Sequence[str], *, tty: bool, streams: Streams
@@ -146,6 +148,7 @@ class LocalBackend:
             stdin=asyncio.subprocess.PIPE if streams.stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
         try:
             async with asyncio.TaskGroup() as group:
@@ -165,9 +168,7 @@ class LocalBackend:
                 if feeder is not None:
                     feeder.cancel()
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            await _end(process)
         return code
 
     async def _terminal(self, argv: Sequence[str], streams: Streams) -> int:
@@ -186,9 +187,7 @@ class LocalBackend:
                     task.cancel()
             return await process.wait()
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            await _end(process)
             os.close(controller)
 
     async def _resize(self, controller: int, streams: Streams) -> None:
@@ -196,6 +195,7 @@ class LocalBackend:
             width, height = await streams.resize.get()
             self.sizes.append((width, height))
             fcntl.ioctl(controller, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+            self.resized.set()
 
     async def _show(self, controller: int, sink: ByteSink | None) -> None:
         loop = asyncio.get_running_loop()
@@ -214,6 +214,13 @@ class LocalBackend:
                 return
             if sink:
                 await sink.write(data)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """The whole session: a shell's children would hold its pipes."""
+    if process.returncode is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 async def _feed(source: ByteSource, pipe: asyncio.StreamWriter) -> None:

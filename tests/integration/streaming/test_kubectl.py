@@ -1,12 +1,22 @@
 """kubectl, old (SPDY) and new (WebSocket), through the whole chain."""
 
 import asyncio
+import fcntl
+import hashlib
 import os
+import pty
 import shutil
+import socket
+import struct
+import termios
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from winkube.kubelet.server.view import ContainerState
 
 
 def _find(version: str) -> str:
@@ -56,3 +66,186 @@ async def test_exec_gives_both_outputs_and_the_exit_code(kubectl: str, cluster: 
     assert (code, out) == (3, b"to-out\n")
     assert b"to-err" in err
     assert b"exit code 3" in err
+
+
+@each_kubectl
+async def test_exec_passes_standard_input_and_its_end(kubectl: str, cluster: Any) -> None:
+    code, out, err = await run(kubectl, cluster, "exec", "-i", "web", "--", "cat", stdin=b"one\n")
+    assert (code, out, err) == (0, b"one\n", b"")
+
+
+@each_kubectl
+async def test_large_binary_data_arrives_whole_both_ways(kubectl: str, cluster: Any) -> None:
+    data = os.urandom(1 << 20) * 50
+    digest = hashlib.sha256(data).hexdigest().encode()
+    code, out, _ = await run(kubectl, cluster, "exec", "-i", "web", "--", "sha256sum", stdin=data)
+    assert (code, out[:64]) == (0, digest)
+    command = ("exec", "-i", "web", "--", "cat")
+    code, out, _ = await run(kubectl, cluster, *command, stdin=data)
+    assert (code, hashlib.sha256(out).hexdigest().encode()) == (0, digest)
+
+
+@each_kubectl
+async def test_command_that_ends_before_its_input_keeps_its_output(
+    kubectl: str, cluster: Any
+) -> None:
+    command = ("exec", "-i", "web", "--", "sh", "-c", "head -c 4; seq 20000; exit 5")
+    code, out, _ = await run(kubectl, cluster, *command, stdin=b"data" * 2_000_000)
+    assert code == 5
+    assert out == b"data" + b"".join(b"%d\n" % number for number in range(1, 20001))
+
+
+@each_kubectl
+async def test_program_that_does_not_exist_is_an_error(kubectl: str, cluster: Any) -> None:
+    code, _, err = await run(kubectl, cluster, "exec", "web", "--", "no-such-program")
+    assert code == 1
+    assert b"executable file not found" in err
+
+
+@each_kubectl
+async def test_kubelet_refusal_reaches_the_user(kubectl: str, cluster: Any) -> None:
+    cluster.view.container = None
+    code, _, err = await run(kubectl, cluster, "exec", "web", "--", "true")
+    assert code == 1
+    assert b"container not found" in err
+
+
+@each_kubectl
+async def test_terminal_session_has_size_echo_and_exit_code(kubectl: str, cluster: Any) -> None:
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+    process = await asyncio.create_subprocess_exec(
+        kubectl,
+        f"--kubeconfig={cluster.kubeconfig}",
+        *("exec", "-it", "web", "--", "sh"),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
+    )
+    os.close(terminal)
+    seen = b""
+    try:
+        async with asyncio.timeout(30):
+            await cluster.backend.resized.wait()
+            os.write(controller, b"stty size; tty; exit 7\n")
+            while process.returncode is None:
+                try:
+                    seen += await asyncio.to_thread(os.read, controller, 65536)
+                except OSError:
+                    break
+            code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        os.close(controller)
+    assert code == 7, seen
+    assert b"33 101" in seen
+    assert b"/dev/pts/" in seen
+
+
+@each_kubectl
+async def test_client_that_leaves_ends_its_command(kubectl: str, cluster: Any) -> None:
+    process = await asyncio.create_subprocess_exec(
+        kubectl,
+        f"--kubeconfig={cluster.kubeconfig}",
+        *("exec", "web", "--", "sh", "-c", "echo up; sleep 600"),
+        stdout=asyncio.subprocess.PIPE,
+        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        assert await process.stdout.readline() == b"up\n"
+        process.kill()
+        await process.wait()
+        await cluster.backend.cancelled.wait()
+
+
+@each_kubectl
+async def test_attach_joins_the_main_process(kubectl: str, cluster: Any) -> None:
+    code, out, err = await run(kubectl, cluster, "attach", "-i", "web", stdin=b"hello\n")
+    assert (code, out) == (0, b"attached: hello\n"), err
+
+
+@each_kubectl
+async def test_logs_follow_until_the_container_ends(kubectl: str, cluster: Any) -> None:
+    line = "2026-01-01T00:00:00.000000001Z stdout F {}\n"
+    cluster.view.log.write_text(line.format("first"))
+    process = await asyncio.create_subprocess_exec(
+        kubectl,
+        f"--kubeconfig={cluster.kubeconfig}",
+        *("logs", "-f", "web"),
+        stdout=asyncio.subprocess.PIPE,
+        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
+    )
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        assert await process.stdout.readline() == b"first\n"
+        with cluster.view.log.open("a") as log:
+            log.write(line.format("second"))
+        assert await process.stdout.readline() == b"second\n"
+        cluster.view.state = ContainerState.TERMINATED
+        assert await process.wait() == 0
+
+
+@asynccontextmanager
+async def forwarding(kubectl: str, cluster: Any, port: int) -> AsyncIterator[int]:
+    process = await asyncio.create_subprocess_exec(
+        kubectl,
+        f"--kubeconfig={cluster.kubeconfig}",
+        *("port-forward", "web", f":{port}"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30):
+            said = await process.stdout.readline()
+        yield int(said.split(b" -> ")[0].rsplit(b":", 1)[1])
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+@each_kubectl
+async def test_many_forwarded_connections_at_once_arrive_whole(kubectl: str, cluster: Any) -> None:
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    async def talk(port: int, number: int) -> None:
+        data = bytes([number]) * 300_000
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(data)
+        writer.write_eof()
+        assert await reader.read() == data
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    target = server.sockets[0].getsockname()[1]
+    async with (
+        server,
+        forwarding(kubectl, cluster, target) as port,
+        asyncio.timeout(60),
+        asyncio.TaskGroup() as group,
+    ):
+        for number in range(60):
+            group.create_task(talk(port, number))
+
+
+@each_kubectl
+async def test_forward_to_a_closed_port_fails_that_connection_only(
+    kubectl: str, cluster: Any
+) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = unused.getsockname()[1]
+    async with forwarding(kubectl, cluster, closed) as port, asyncio.timeout(30):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert await reader.read() == b""
+        writer.close()
