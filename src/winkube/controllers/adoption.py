@@ -1,0 +1,83 @@
+"""Who controls an object: claim what matches the selector, release what no longer does.
+
+An object controlled by another is left alone. A dependent without a controller that matches is
+adopted, one of ours that stopped matching is released; neither happens while the owner is being
+deleted (kubernetes: controller_ref_manager.go).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from winkube.api.errors import ConflictError, InvalidError, NotFoundError
+from winkube.api.meta import (
+    controller_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_references,
+    to_owner_reference,
+    uid_of,
+)
+from winkube.api.selectors import LabelSelector
+from winkube.base.types import JsonObject
+from winkube.client.resource import Resource
+from winkube.client.rest import ApiClient
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    owned: tuple[JsonObject, ...] = ()
+    adopt: tuple[JsonObject, ...] = ()
+    release: tuple[JsonObject, ...] = ()
+
+
+def plan_claims(
+    owner: JsonObject, selector: LabelSelector, candidates: Iterable[JsonObject]
+) -> Claims:
+    owned: list[JsonObject] = []
+    adopt: list[JsonObject] = []
+    release: list[JsonObject] = []
+    for obj in candidates:
+        controller = controller_of(obj)
+        matches = selector.matches(labels_of(obj))
+        if controller is not None:
+            if controller.get("uid") == uid_of(owner):
+                (owned if matches or is_deleting(owner) else release).append(obj)
+        elif matches and not is_deleting(owner) and not is_deleting(obj):
+            adopt.append(obj)
+    return Claims(tuple(owned), tuple(adopt), tuple(release))
+
+
+async def apply_claims(
+    client: ApiClient, resource: Resource, owner: JsonObject, claims: Claims
+) -> tuple[JsonObject, ...]:
+    """Write the adoptions and releases; what is ours afterwards."""
+    adopted = []
+    for obj in claims.adopt:
+        references = [*owner_references(obj), to_owner_reference(owner)]
+        changed = await _set_owners(client, resource, obj, references)
+        if changed is not None:
+            adopted.append(changed)
+    for obj in claims.release:
+        references = [entry for entry in owner_references(obj) if entry["uid"] != uid_of(owner)]
+        await _set_owners(client, resource, obj, references)
+    return (*claims.owned, *adopted)
+
+
+async def _set_owners(
+    client: ApiClient, resource: Resource, obj: JsonObject, references: list[JsonObject]
+) -> JsonObject | None:
+    # The uid and version keep us from touching a namesake or racing another controller.
+    metadata = {
+        "uid": uid_of(obj),
+        "resourceVersion": obj["metadata"]["resourceVersion"],
+        "ownerReferences": references or None,
+    }
+    try:
+        return await client.patch(
+            resource, name_of(obj), {"metadata": metadata}, namespace=namespace_of(obj) or None
+        )
+    except (NotFoundError, ConflictError, InvalidError):
+        # It changed under us: its event brings the owner back into the queue.
+        return None

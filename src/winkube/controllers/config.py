@@ -1,0 +1,38 @@
+"""What the controllers are told by whoever assembles the cluster."""
+
+import ipaddress
+from dataclasses import dataclass
+
+from winkube.base.errors import WinkubeError
+
+
+class ControllerConfigError(WinkubeError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerConfig:
+    """Times in seconds; the defaults are kube-controller-manager's."""
+
+    cluster_cidr: str = "10.244.0.0/16"
+    node_cidr_mask: int = 24
+    service_cidr: str = "10.96.0.0/12"
+    root_ca: bytes = b""
+    identity: str = "winkube-controllers"
+    leader_elect: bool = False
+    # A node whose lease and status are older than this is Unknown.
+    node_grace_period: float = 50.0
+    node_monitor_period: float = 5.0
+    # How long ended pods are kept: only their number matters.
+    terminated_pod_threshold: int = 12500
+    # Where LoadBalancer addresses come from; empty means the nodes' own addresses.
+    load_balancer_pool: tuple[str, ...] = ()
+    workers: int = 5
+
+    def __post_init__(self) -> None:
+        network = ipaddress.ip_network(self.cluster_cidr)
+        if not network.prefixlen <= self.node_cidr_mask <= network.max_prefixlen:
+            raise ControllerConfigError(
+                f"node_cidr_mask {self.node_cidr_mask} does not fit cluster_cidr {network}"
+            )
+        ipaddress.ip_network(self.service_cidr)

@@ -1,0 +1,74 @@
+"""The shape of a controller: handlers put keys into a queue, workers reconcile one key at a time.
+
+Handlers only decide *which* keys a change concerns. ``reconcile`` reads the shared caches, plans
+with pure functions and applies the plan; it may be called at any time for any key, and a key whose
+object is gone is nothing to do.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from winkube.aio.queue import WorkQueue
+from winkube.aio.supervise import work
+from winkube.api.errors import ConflictError
+from winkube.base.clock import Clock, SystemClock
+from winkube.base.types import JsonObject
+from winkube.client.events import EventRecorder
+from winkube.client.informer import Informer, InformerPool
+from winkube.client.resource import Resource
+from winkube.client.rest import ApiClient
+from winkube.controllers.config import ControllerConfig
+
+CONFLICT_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every controller shares."""
+
+    client: ApiClient
+    informers: InformerPool
+    recorder: EventRecorder
+    config: ControllerConfig = field(default_factory=ControllerConfig)
+    clock: Clock = field(default_factory=SystemClock)
+
+
+class Controller(ABC):
+    name: ClassVar[str]
+    workers: ClassVar[int | None] = None
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.client = context.client
+        self.clock = context.clock
+        self.queue: WorkQueue[str] = WorkQueue()
+
+    @abstractmethod
+    async def reconcile(self, key: str) -> None: ...
+
+    def informer(self, resource: Resource) -> Informer:
+        return self.context.informers[resource]
+
+    def follow(self, resource: Resource) -> Informer:
+        """Queue the key of every object of this resource that changes."""
+        informer = self.informer(resource)
+        informer.on_change(lambda key, old, new: self.queue.add(key))
+        return informer
+
+    def event(self, obj: JsonObject, type: str, reason: str, message: str) -> None:
+        self.context.recorder.record(obj, type, reason, message)
+
+    async def run(self) -> None:
+        """Reconcile until cancelled; the informers have synced when this is called."""
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.workers or self.context.config.workers):
+                group.create_task(work(self.queue, self._attempt), name=f"{self.name} {number}")
+
+    async def _attempt(self, key: str) -> None:
+        try:
+            await self.reconcile(key)
+        except ConflictError:
+            # Our cache was behind: what brings it up to date is on its way.
+            self.queue.add_after(key, CONFLICT_SECONDS)

@@ -1,0 +1,1 @@
+"""Deployments: revisions, rollouts, scaling, progress."""

@@ -1,0 +1,1 @@
+"""Services to EndpointSlices and Endpoints."""

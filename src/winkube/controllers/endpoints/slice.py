@@ -1,0 +1,117 @@
+"""The EndpointSlice controller: services with a selector get slices of the pods they select."""
+
+import asyncio
+from collections.abc import Sequence
+
+from winkube.api.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from winkube.api.meta import is_deleting, key_of, labels_of, name_of, namespace_of
+from winkube.api.selectors import from_match_labels
+from winkube.base.types import JsonObject
+from winkube.client.resource import ENDPOINTSLICES, NODES, PODS, SERVICES
+from winkube.controllers.controller import Context, Controller
+from winkube.controllers.endpoints.backend import (
+    add_label_index,
+    backends,
+    families,
+    fingerprint,
+    is_managed,
+    selected_pods,
+)
+from winkube.controllers.endpoints.slice_plan import (
+    MANAGED_BY,
+    MANAGER,
+    SERVICE_NAME,
+    SlicePlan,
+    plan_slices,
+)
+from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
+
+ZONE = "topology.kubernetes.io/zone"
+SERVICE = "service"
+
+
+class ServiceFollower(Controller):
+    """Queue the services a pod's change concerns; shared by slices and legacy Endpoints."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.services = self.follow(SERVICES)
+        self.services.add_index(NAMESPACE, lambda obj: (namespace_of(obj),))
+        self.pods = self.informer(PODS)
+        add_owner_indexes(self.pods)
+        add_label_index(self.pods)
+        self.pods.on_change(self._pod_changed)
+
+    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if fingerprint(old) == fingerprint(new):
+            return
+        pods = [pod for pod in (old, new) if pod is not None]
+        for service in self.services.by_index(NAMESPACE, namespace_of(pods[0])):
+            selector = from_match_labels(service["spec"].get("selector"))
+            if any(selector.matches(labels_of(pod)) for pod in pods):
+                self.queue.add(key_of(service))
+
+
+class EndpointSliceController(ServiceFollower):
+    name = "endpointslice-controller"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._nodes = self.informer(NODES)
+        self._slices = self.informer(ENDPOINTSLICES)
+        self._slices.add_index(SERVICE, _service_of)
+        self._slices.on_change(self._slice_changed)
+
+    def _slice_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        for slice_ in (old, new):
+            if slice_ is not None:
+                for service in _service_of(slice_):
+                    self.queue.add(service)
+
+    async def reconcile(self, key: str) -> None:
+        service = self.services.get(key)
+        existing = self._slices.by_index(SERVICE, key)
+        if service is None or is_deleting(service):
+            return
+        if not is_managed(service):
+            await self._apply(SlicePlan(delete=tuple(existing)))
+            return
+        pods = selected_pods(self.pods, service)
+        zones = self._zones()
+        wanted = families(service)
+        stale = tuple(each for each in existing if each["addressType"] not in wanted)
+        await self._apply(SlicePlan(delete=stale))
+        for family in wanted:
+            of_family = [each for each in existing if each["addressType"] == family]
+            found = backends(service, pods, family)
+            await self._apply(plan_slices(service, family, found, of_family, zones))
+
+    def _zones(self) -> dict[str, str]:
+        return {name_of(node): labels_of(node).get(ZONE, "") for node in self._nodes.list()}
+
+    async def _apply(self, plan: SlicePlan) -> None:
+        for slice_ in plan.create:
+            try:
+                await self.client.create(ENDPOINTSLICES, slice_)
+            except ForbiddenError:
+                # The namespace is on its way out.
+                return
+            except AlreadyExistsError:
+                # Ours, and not in the cache yet: its event brings the service back.
+                await asyncio.sleep(0)
+        for slice_ in plan.update:
+            await self.client.update(ENDPOINTSLICES, slice_)
+        for slice_ in plan.delete:
+            try:
+                await self.client.delete(
+                    ENDPOINTSLICES, name_of(slice_), namespace=namespace_of(slice_)
+                )
+            except NotFoundError:
+                continue
+
+
+def _service_of(slice_: JsonObject) -> Sequence[str]:
+    labels = labels_of(slice_)
+    if labels.get(MANAGED_BY) != MANAGER or not labels.get(SERVICE_NAME):
+        return ()
+    return (f"{namespace_of(slice_)}/{labels[SERVICE_NAME]}",)

@@ -1,0 +1,61 @@
+"""What a controller has asked for and its cache has not shown yet.
+
+A cache runs behind the server. A controller that just created three pods must not create three
+more because the cache shows none; it waits until it has seen what it did, or until it has waited
+so long that the cache can be trusted more than the memory (kubernetes: controller_utils.go).
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from winkube.base.clock import Clock
+
+FORGET_SECONDS: Final = 300.0
+
+
+@dataclass(slots=True)
+class _Expected:
+    at: float
+    creations: int = 0
+    deletions: set[str] = field(default_factory=set)
+
+
+class Expectations:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._expected: dict[str, _Expected] = {}
+
+    def satisfied(self, key: str) -> bool:
+        expected = self._expected.get(key)
+        if expected is None:
+            return True
+        met = expected.creations <= 0 and not expected.deletions
+        if met or self._clock.monotonic() - expected.at > FORGET_SECONDS:
+            del self._expected[key]
+            return True
+        return False
+
+    def expect_creations(self, key: str, count: int) -> None:
+        self._of(key).creations += count
+
+    def expect_deletion(self, key: str, uid: str) -> None:
+        self._of(key).deletions.add(uid)
+
+    def created(self, key: str, count: int = 1) -> None:
+        """Seen, or given up."""
+        expected = self._expected.get(key)
+        if expected is not None:
+            expected.creations -= count
+
+    def deleted(self, key: str, uid: str) -> None:
+        expected = self._expected.get(key)
+        if expected is not None:
+            expected.deletions.discard(uid)
+
+    def forget(self, key: str) -> None:
+        self._expected.pop(key, None)
+
+    def _of(self, key: str) -> _Expected:
+        expected = self._expected.setdefault(key, _Expected(self._clock.monotonic()))
+        expected.at = self._clock.monotonic()
+        return expected

@@ -1,0 +1,61 @@
+"""All controllers in one component: shared caches, one event recorder, optional leader election."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from winkube.base.clock import Clock, SystemClock
+from winkube.client.events import EventRecorder
+from winkube.client.informer import InformerPool
+from winkube.client.leader import LeaderConfig, LeaderElector
+from winkube.client.rest import ApiClient
+from winkube.controllers.config import ControllerConfig
+from winkube.controllers.controller import Context, Controller
+from winkube.controllers.deployment.controller import DeploymentController
+from winkube.controllers.endpoints.legacy import EndpointsController
+from winkube.controllers.endpoints.slice import EndpointSliceController
+from winkube.controllers.namespace import NamespaceController
+from winkube.controllers.namespace_contents import NamespaceContentsController
+from winkube.controllers.node.cidr import NodeCidrController
+from winkube.controllers.replicaset import ReplicaSetController
+
+CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
+    NamespaceContentsController,
+    NodeCidrController,
+    DeploymentController,
+    ReplicaSetController,
+    EndpointSliceController,
+    EndpointsController,
+    NamespaceController,
+)
+
+
+class ControllerManager:
+    def __init__(
+        self, client: ApiClient, config: ControllerConfig, *, clock: Clock | None = None
+    ) -> None:
+        self.ready = asyncio.Event()
+        self._client = client
+        self._config = config
+        self._clock: Clock = clock or SystemClock()
+
+    async def run(self) -> None:
+        if not self._config.leader_elect:
+            await self._control()
+            return
+        config = LeaderConfig(name="kube-controller-manager", identity=self._config.identity)
+        await LeaderElector(self._client, config, clock=self._clock).run(self._control)
+
+    async def _control(self) -> None:
+        """Fresh caches and controllers each time we lead: old ones may have missed changes."""
+        informers = InformerPool(self._client)
+        recorder = EventRecorder(self._client, "controllermanager", clock=self._clock)
+        context = Context(self._client, informers, recorder, self._config, self._clock)
+        controllers = [make(context) for make in CONTROLLERS]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(informers.run(), name="informers")
+            group.create_task(recorder.run(), name="events")
+            await informers.synced()
+            for controller in controllers:
+                group.create_task(controller.run(), name=controller.name)
+            self.ready.set()

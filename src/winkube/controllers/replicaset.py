@@ -1,0 +1,304 @@
+"""ReplicaSets: keep the wanted number of pods.
+
+Theory of operation: a pod is counted while it is active and controlled by the set. Missing pods are
+created in batches that double while they succeed, so that a template nobody accepts costs one
+failure and not hundreds; surplus pods are deleted worst first. Between asking for a change and
+seeing it in the cache the set is not touched again (expectations).
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from winkube.api.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from winkube.api.meta import (
+    annotations_of,
+    controller_of,
+    find_condition,
+    is_deleting,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+from winkube.api.selectors import from_label_selector
+from winkube.base.clock import to_rfc3339
+from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
+from winkube.client.resource import PODS, REPLICASETS
+from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.controller import Context, Controller
+from winkube.controllers.expectations import Expectations
+from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+from winkube.controllers.pods import (
+    available_in,
+    is_active,
+    is_ready,
+    node_of,
+    phase_of,
+    pod_from_template,
+    ready_since,
+)
+
+BURST: Final = 500
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+Failure = ApiError | TransportError
+_PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPlan:
+    create: int = 0
+    delete: tuple[JsonObject, ...] = ()
+
+
+def plan_replicas(
+    wanted: int, pods: Sequence[JsonObject], related: Iterable[JsonObject] = ()
+) -> ReplicaPlan:
+    """How many to create, or which to delete; ``related`` are all pods of the same deployment."""
+    missing = wanted - len(pods)
+    if missing >= 0:
+        return ReplicaPlan(create=min(missing, BURST))
+    surplus = min(-missing, BURST)
+    crowd = Counter(node_of(pod) for pod in related if is_active(pod))
+    ranked = sorted(pods, key=lambda pod: deletion_rank(pod, crowd[node_of(pod)]))
+    return ReplicaPlan(delete=tuple(ranked[:surplus]))
+
+
+def deletion_rank(pod: JsonObject, crowd: int) -> tuple[Any, ...]:
+    """The smaller, the sooner deleted (kubernetes: ActivePodsWithRanks)."""
+    cost = annotations_of(pod).get(DELETION_COST, "0")
+    digits = cost.removeprefix("-")
+    restarts = sum(
+        status.get("restartCount", 0)
+        for status in (pod.get("status") or {}).get("containerStatuses") or ()
+    )
+    return (
+        bool(node_of(pod)),
+        _PHASE_ORDER.get(phase_of(pod), 0),
+        is_ready(pod),
+        int(cost) if digits.isascii() and digits.isdigit() else 0,
+        -crowd,
+        -(ready_since(pod) or 0.0),
+        -restarts,
+        _newest_first(pod["metadata"].get("creationTimestamp") or ""),
+        name_of(pod),
+    )
+
+
+def _newest_first(timestamp: str) -> tuple[int, ...]:
+    return tuple(-ord(character) for character in timestamp)
+
+
+def plan_status(
+    replica_set: JsonObject, pods: Sequence[JsonObject], now: float, failure: Failure | None
+) -> tuple[JsonObject, float | None]:
+    """The status these pods make, and after how many seconds it may change by time alone."""
+    spec = replica_set["spec"]
+    wanted = (spec.get("template") or {}).get("metadata", {}).get("labels") or {}
+    waits = [available_in(pod, spec.get("minReadySeconds") or 0, now) for pod in pods]
+    pending = [wait for wait in waits if wait]
+    status: JsonObject = {
+        "replicas": len(pods),
+        "fullyLabeledReplicas": sum(wanted.items() <= labels_of(pod).items() for pod in pods),
+        "readyReplicas": sum(wait is not None for wait in waits),
+        "availableReplicas": sum(wait == 0.0 for wait in waits),
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
+    }
+    conditions = _conditions(replica_set, failure, len(pods), now)
+    kept = {key: value for key, value in status.items() if value or key == "replicas"}
+    if conditions:
+        kept["conditions"] = conditions
+    return kept, min(pending) if pending else None
+
+
+def _conditions(
+    replica_set: JsonObject, failure: Failure | None, have: int, now: float
+) -> list[JsonObject]:
+    old = (replica_set.get("status") or {}).get("conditions") or []
+    others = [entry for entry in old if entry["type"] != "ReplicaFailure"]
+    if failure is None:
+        return others
+    present = find_condition(old, "ReplicaFailure")
+    if present is not None:
+        return [*others, present]
+    short = have < (replica_set["spec"].get("replicas") or 0)
+    return [
+        *others,
+        {
+            "type": "ReplicaFailure",
+            "status": "True",
+            "reason": "FailedCreate" if short else "FailedDelete",
+            "message": str(failure),
+            "lastTransitionTime": to_rfc3339(now),
+        },
+    ]
+
+
+class ReplicaSetController(Controller):
+    name = "replicaset-controller"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._sets = self.follow(REPLICASETS)
+        add_owner_indexes(self._sets)
+        self._pods = self.informer(PODS)
+        add_owner_indexes(self._pods)
+        self._pods.on_change(self._pod_changed)
+        self._expected = Expectations(context.clock)
+
+    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        for pod in (old, new):
+            if pod is None:
+                continue
+            owner = controller_of(pod)
+            if owner is not None:
+                if owner.get("kind") == "ReplicaSet":
+                    owner_key = f"{namespace_of(pod)}/{owner['name']}"
+                    self._observe(owner_key, old, new)
+                    self.queue.add(owner_key)
+            elif pod is new:
+                self._queue_adopters(pod)
+
+    def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if old is None and new is not None:
+            self._expected.created(owner)
+        if new is None or is_deleting(new):
+            self._expected.deleted(owner, uid_of(new or old or {}))
+
+    def _queue_adopters(self, pod: JsonObject) -> None:
+        for candidate in self._sets.by_index(NAMESPACE, namespace_of(pod)):
+            selector = from_label_selector(candidate["spec"].get("selector"))
+            if selector.matches(labels_of(pod)):
+                self.queue.add(key_of(candidate))
+
+    async def reconcile(self, key: str) -> None:
+        replica_set = self._sets.get(key)
+        if replica_set is None:
+            self._expected.forget(key)
+            return
+        ready = self._expected.satisfied(key)
+        pods = [pod for pod in await self._claim(replica_set) if is_active(pod)]
+        failure = None
+        if ready and not is_deleting(replica_set):
+            failure = await self._scale(key, replica_set, pods)
+        await self._write_status(key, replica_set, pods, failure)
+        if failure is not None:
+            raise failure
+
+    async def _claim(self, replica_set: JsonObject) -> tuple[JsonObject, ...]:
+        selector = from_label_selector(replica_set["spec"].get("selector"))
+        candidates = (
+            *self._pods.by_index(OWNER, uid_of(replica_set)),
+            *self._pods.by_index(ORPHANS, namespace_of(replica_set)),
+        )
+        claims = plan_claims(replica_set, selector, candidates)
+        return await apply_claims(self.client, PODS, replica_set, claims)
+
+    async def _scale(
+        self, key: str, replica_set: JsonObject, pods: Sequence[JsonObject]
+    ) -> Failure | None:
+        wanted = replica_set["spec"].get("replicas", 1)
+        plan = plan_replicas(wanted, pods, self._related(replica_set))
+        if plan.create:
+            return await self._create(key, replica_set, plan.create)
+        if plan.delete:
+            return await self._delete(key, replica_set, plan.delete)
+        return None
+
+    def _related(self, replica_set: JsonObject) -> Iterable[JsonObject]:
+        owner = controller_of(replica_set)
+        if owner is None:
+            return self._pods.by_index(OWNER, uid_of(replica_set))
+        siblings = self._sets.by_index(OWNER, owner["uid"])
+        return [pod for each in siblings for pod in self._pods.by_index(OWNER, uid_of(each))]
+
+    async def _create(self, key: str, replica_set: JsonObject, count: int) -> Failure | None:
+        self._expected.expect_creations(key, count)
+
+        async def create_one() -> Failure | None:
+            pod = pod_from_template(
+                replica_set["spec"]["template"], replica_set, f"{name_of(replica_set)}-"
+            )
+            try:
+                created = await self.client.create(PODS, pod, namespace=namespace_of(replica_set))
+            except (ApiError, TransportError) as error:
+                return error
+            self.event(
+                replica_set, "Normal", "SuccessfulCreate", f"Created pod: {name_of(created)}"
+            )
+            return None
+
+        done, failure = await slow_start(count, create_one)
+        self._expected.created(key, count - done)
+        if failure is None:
+            return None
+        if isinstance(failure, ForbiddenError) and "because it is being terminated" in str(failure):
+            return None
+        self.event(replica_set, "Warning", "FailedCreate", f"Error creating: {failure}")
+        return failure
+
+    async def _delete(
+        self, key: str, replica_set: JsonObject, pods: Sequence[JsonObject]
+    ) -> Failure | None:
+        failures: list[Failure] = []
+        for pod in pods:
+            self._expected.expect_deletion(key, uid_of(pod))
+
+        async def delete_one(pod: JsonObject) -> None:
+            options = {"preconditions": {"uid": uid_of(pod)}}
+            try:
+                await self.client.delete(
+                    PODS, name_of(pod), namespace=namespace_of(pod), options=options
+                )
+            except (NotFoundError, ConflictError):
+                self._expected.deleted(key, uid_of(pod))
+            except (ApiError, TransportError) as error:
+                self._expected.deleted(key, uid_of(pod))
+                failures.append(error)
+                self.event(replica_set, "Warning", "FailedDelete", f"Error deleting: {error}")
+            else:
+                self.event(
+                    replica_set, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}"
+                )
+
+        async with asyncio.TaskGroup() as group:
+            for pod in pods:
+                group.create_task(delete_one(pod), name=f"delete {name_of(pod)}")
+        return failures[0] if failures else None
+
+    async def _write_status(
+        self,
+        key: str,
+        replica_set: JsonObject,
+        pods: Sequence[JsonObject],
+        failure: Failure | None,
+    ) -> None:
+        status, again = plan_status(replica_set, pods, self.clock.now(), failure)
+        if again is not None:
+            self.queue.add_after(key, again)
+        if status != (replica_set.get("status") or {}):
+            try:
+                await self.client.update(
+                    REPLICASETS, {**replica_set, "status": status}, subresource="status"
+                )
+            except NotFoundError:
+                return
+
+
+async def slow_start(count: int, step: Callable[[], Any]) -> tuple[int, Failure | None]:
+    """Do ``count`` steps in batches of 1, 2, 4 ...; stop after the first batch with a failure."""
+    done, batch = 0, 1
+    while done < count:
+        batch = min(batch, count - done)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(step(), name="slow start") for _ in range(batch)]
+        failures = [task.result() for task in tasks if task.result() is not None]
+        done += batch - len(failures)
+        if failures:
+            return done, failures[0]
+        batch *= 2
+    return done, None
