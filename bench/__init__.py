@@ -1,0 +1,1 @@
+"""Benchmarks: each module prints one table; none asserts on time."""
