@@ -17,11 +17,13 @@ from winkube.wire.remotecommand import (
     ByteSink,
     ByteSource,
     Session,
+    StreamClosedError,
     StreamRequestError,
     Wanted,
     copy_stream,
     negotiate,
     parse_protocols,
+    render_outcome,
 )
 from winkube.wire.remotecommand_spdy import ClientStreams, open_session
 from winkube.wire.remotecommand_websocket import (
@@ -87,7 +89,7 @@ async def _translate(
     outward: list[tuple[ByteSource | None, ByteSink | None]] = [
         (streams.stdout, session.stdout),
         (streams.stderr, session.stderr),
-        (streams.error, session.error),
+        (_Verdict(streams.error, session.version), session.error),
     ]
     async with asyncio.TaskGroup() as group:
         receiver = group.create_task(_receive(channels, connection), name="websocket-receive")
@@ -104,6 +106,26 @@ async def _translate(
         await asyncio.wait(copies)
         for task in (receiver, *helpers):
             task.cancel()
+
+
+class _Verdict:
+    """The kubelet's error stream; if it ends without a word, we say that something is wrong.
+
+    Clients take silence for success, and a kubelet that was killed is silent too.
+    """
+
+    def __init__(self, source: ByteSource, version: str) -> None:
+        self._source, self._version = source, version
+        self._said = version not in (V4, V5)
+
+    async def read(self, n: int = -1, /) -> bytes:
+        data = await self._source.read(n)
+        if not data and not self._said:
+            data = render_outcome(
+                self._version, StreamClosedError("the connection to the kubelet was lost")
+            )
+        self._said = True
+        return data
 
 
 async def _receive(channels: ChannelSocket, connection: SpdyConnection) -> None:

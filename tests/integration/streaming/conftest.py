@@ -19,6 +19,7 @@ from typing import Any
 import aiohttp
 import orjson
 import pytest
+import uvloop
 import yarl
 from aiohttp import web
 from cryptography import x509
@@ -36,6 +37,12 @@ from winkube.wire import cri
 from winkube.wire.remotecommand import StreamClosedError, StreamRequestError
 
 LOOPBACK = "127.0.0.1"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories() -> dict[str, Any]:
+    """Taking a connection over leans on the transports, so both kinds of loop are tried."""
+    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
 
 
 @dataclass(frozen=True)
@@ -232,8 +239,8 @@ async def _feed(source: ByteSource, pipe: asyncio.StreamWriter) -> None:
             pipe.write_eof()
         else:
             pipe.close()
-    except (BrokenPipeError, ConnectionResetError):
-        return
+    except (BrokenPipeError, ConnectionResetError, RuntimeError):
+        return  # uvloop says RuntimeError of a closed pipe
 
 
 async def _type(source: ByteSource, controller: int) -> None:
