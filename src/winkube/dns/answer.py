@@ -1,0 +1,153 @@
+"""Queries to answer bodies: what is ours is encoded once and kept until an object it read changes.
+
+Names outside the zone are not answered here: the caller forwards them, or gives the answer that
+lets a resolver fail fast.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address
+from itertools import chain
+from typing import Final
+
+from dnslib import CNAME, NS, PTR, RD, RR, SOA, SRV, TXT, A, DNSLabel, DNSQuestion, DNSRecord
+
+from winkube.dns.directory import InformerDirectory
+from winkube.dns.message import CLASS_ANY, CLASS_IN, Body, Query, Rcode, split_name
+from winkube.dns.zone import NOT_THERE, Found, Record, Type, Zone
+
+MAX_CACHED: Final = 20_000
+# Answers with several records are kept in this many orders, given out in turn.
+MAX_ORDERS: Final = 8
+_REVERSE: Final = ("in-addr", "arpa")
+# Nobody transfers this zone, so the serial has no reader.
+_SERIAL: Final = 1
+_SIMPLE: Final = {Type.A: A, Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR, Type.TXT: TXT}
+
+
+@dataclass(slots=True)
+class Answer:
+    """What to send: bodies to take in turn, and a name to ask elsewhere to complete them."""
+
+    bodies: tuple[Body, ...]
+    leaves_to: str | None = None
+    records: tuple[Record, ...] = ()
+    turn: int = 0
+
+    def next(self) -> Body:
+        self.turn = (self.turn + 1) % len(self.bodies)
+        return self.bodies[self.turn]
+
+
+class Answers:
+    def __init__(self, zone: Zone, directory: InformerDirectory, ttl: int) -> None:
+        self._zone, self._directory, self._ttl = zone, directory, ttl
+        self._cache: dict[tuple[bytes, int], Answer] = {}
+        self._readers: defaultdict[str, set[tuple[bytes, int]]] = defaultdict(set)
+        directory.on_change(self._forget)
+
+    def find(self, query: Query) -> Answer | None:
+        """None: the name is not ours."""
+        if query.class_ not in (CLASS_IN, CLASS_ANY):
+            return Answer((Body(Rcode.REFUSED, authoritative=False),))
+        key = (query.name, query.type)
+        answer = self._cache.get(key)
+        if answer is None:
+            answer = self._make(query)
+            if answer is not None:
+                self._keep(key, answer)
+        return answer
+
+    def complete(self, query: Query, answer: Answer, rest: list[RR], rcode: int) -> Body:
+        """The alias that leaves the zone, followed by what its target's server said."""
+        packet = DNSRecord(q=DNSQuestion(DNSLabel(split_name(query.name)), query.type))
+        question = len(packet.pack())
+        for record in answer.records:
+            packet.add_answer(self._resource(record))
+        packet.add_answer(*rest)
+        return Body(Rcode(rcode), (len(packet.rr), 0, 0), bytes(packet.pack()[question:]))
+
+    def _make(self, query: Query) -> Answer | None:
+        self._directory.take_reads()
+        raw = split_name(query.name)
+        # Any byte may stand in a label; latin-1 maps each to a character of its own.
+        labels = [label.decode("latin-1") for label in raw]
+        address = _reverse_address(labels)
+        if address is not None:
+            found = self._zone.find_address(address)
+            if not found.exists:
+                return None
+            if query.type not in (Type.PTR, Type.ANY):
+                found = Found(exists=True)
+        elif not self._zone.holds(labels):
+            return None
+        elif any("." in label for label in labels):
+            found = NOT_THERE
+        else:
+            found = self._zone.find(labels, query.type)
+        return self._encode(raw, query.type, found)
+
+    def _encode(self, labels: tuple[bytes, ...], type_: int, found: Found) -> Answer:
+        if not found.exists:
+            return Answer((self._pack(labels, type_, Rcode.NXDOMAIN, found),))
+        orders = [found]
+        if len({record.type for record in found.records}) == 1:
+            orders = [
+                Found(exists=True, records=_rotated(found.records, turn), extra=found.extra)
+                for turn in range(min(len(found.records), MAX_ORDERS))
+            ]
+        bodies = tuple(self._pack(labels, type_, Rcode.NOERROR, order) for order in orders)
+        return Answer(bodies, found.leaves_to, tuple(found.records))
+
+    def _pack(self, labels: tuple[bytes, ...], type_: int, rcode: Rcode, found: Found) -> Body:
+        # dnslib compresses names against the question, whose place and length are the client's.
+        packet = DNSRecord(q=DNSQuestion(DNSLabel(labels), type_))
+        question = len(packet.pack())
+        for record in found.records:
+            packet.add_answer(self._resource(record))
+        if not found.records:
+            packet.add_auth(self._resource(Record(self._zone.domain, Type.SOA, "")))
+        for record in found.extra:
+            packet.add_ar(self._resource(record))
+        counts = (len(packet.rr), len(packet.auth), len(packet.ar))
+        return Body(rcode, counts, bytes(packet.pack()[question:]))
+
+    def _resource(self, record: Record) -> RR:
+        return RR(record.owner, int(record.type), ttl=self._ttl, rdata=self._data(record))
+
+    def _data(self, record: Record) -> RD:
+        if record.type is Type.SOA:
+            server, contact = self._zone.soa()
+            return SOA(server, contact, (_SERIAL, 7200, 1800, 86400, self._ttl))
+        if isinstance(record.data, tuple):
+            port, target = record.data
+            return SRV(0, 100, port, target)
+        return _SIMPLE[record.type](record.data)
+
+    def _keep(self, key: tuple[bytes, int], answer: Answer) -> None:
+        if len(self._cache) >= MAX_CACHED:
+            # Somebody asks for random names; starting over is cheaper than choosing.
+            self._cache.clear()
+            self._readers.clear()
+        self._cache[key] = answer
+        for read in self._directory.take_reads():
+            self._readers[read].add(key)
+
+    def _forget(self, keys: Iterable[str]) -> None:
+        for reader in chain.from_iterable(self._readers.pop(key, ()) for key in keys):
+            self._cache.pop(reader, None)
+
+
+def _reverse_address(labels: list[str]) -> str | None:
+    """The address that "4.3.2.1.in-addr.arpa" asks about."""
+    if len(labels) != 6 or tuple(labels[4:]) != _REVERSE:
+        return None
+    try:
+        return str(IPv4Address(".".join(reversed(labels[:4]))))
+    except AddressValueError:
+        return None
+
+
+def _rotated(records: list[Record], turn: int) -> list[Record]:
+    return records[turn:] + records[:turn]

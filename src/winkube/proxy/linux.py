@@ -1,0 +1,115 @@
+"""kube-proxy of a Linux node: Services as nftables rules in the current network namespace."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from winkube.aio.command import CommandError, run
+from winkube.base.types import JsonObject
+from winkube.client.informer import Informer
+from winkube.client.resource import ENDPOINTSLICES, SERVICES
+from winkube.client.rest import ApiClient
+from winkube.proxy.change import ServiceChanges
+from winkube.proxy.config import ProxyConfig
+from winkube.proxy.conntrack import StaleFlows, delete_stale_flows
+from winkube.proxy.loop import PortsByService, SyncLoop
+from winkube.proxy.ruleset import (
+    BASE,
+    NOTHING,
+    TABLE,
+    Book,
+    Rendering,
+    remember_clients,
+    render_port,
+)
+from winkube.proxy.service import ServicePort
+
+NFT_SECONDS: Final = 30.0
+log = logging.getLogger(__name__)
+
+Nft = Callable[[str], Awaitable[None]]
+
+
+async def apply_ruleset(text: str) -> None:
+    """Run the text as one transaction."""
+    await run(["nft", "-f", "-"], stdin=text.encode(), timeout=NFT_SECONDS)
+
+
+async def list_clients() -> dict[str, dict[str, int]]:
+    """Set -> client -> seconds left, of the affinity sets a proxy before this one has filled."""
+    try:
+        argv = ["nft", "-j", "list", "sets", "table", "ip", TABLE]
+        listing = json.loads(await run(argv, timeout=NFT_SECONDS))
+    except CommandError:  # the table does not exist yet
+        return {}
+    sets = [item["set"] for item in listing["nftables"] if "set" in item]
+    return {found["name"]: _clients_of(found) for found in sets if found["table"] == TABLE}
+
+
+def _clients_of(set_: JsonObject) -> dict[str, int]:
+    elements = [e["elem"] for e in set_.get("elem") or () if isinstance(e, dict) and "elem" in e]
+    return {e["val"]: int(e["expires"]) for e in elements if "expires" in e}
+
+
+class LinuxProxy:
+    def __init__(self, client: ApiClient, config: ProxyConfig) -> None:
+        self._services = Informer(client, SERVICES)
+        self._slices = Informer(client, ENDPOINTSLICES)
+        changes = ServiceChanges(self._services, self._slices, config.node_name)
+        self._loop = SyncLoop(changes, NftPlane(config.cluster_cidr), config)
+        self.ready = self._loop.ready
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._services.run(), name="proxy services")
+            group.create_task(self._slices.run(), name="proxy endpoint slices")
+            group.create_task(self._loop.run(), name="proxy sync")
+
+
+class NftPlane:
+    def __init__(self, cluster_cidr: str, *, apply: Nft = apply_ruleset) -> None:
+        self._cidr, self._apply = cluster_cidr, apply
+        self._book = Book()
+        self._ports: dict[str, tuple[ServicePort, ...]] = {}
+
+    async def replace(self, ports: PortsByService) -> set[str]:
+        # Connections under way live in conntrack and do not notice a new table.
+        old, self._ports = self._ports, {key: found for key, found in ports.items() if found}
+        self._book = Book()
+        rendered = self._render(ports.values())
+        clients = await list_clients() if any(r.affinity for r in rendered.values()) else {}
+        commands = self._book.update(rendered) + remember_clients(rendered.values(), clients)
+        await self._apply(BASE + "\n".join(commands) + "\n")
+        await self._forget_flows(old, ports)
+        return set()
+
+    async def update(self, ports: PortsByService) -> set[str]:
+        old = {key: self._ports.pop(key, ()) for key in ports}
+        gone = {port.identity: NOTHING for found in old.values() for port in found}
+        self._ports |= {key: found for key, found in ports.items() if found}
+        commands = self._book.update({**gone, **self._render(ports.values())})
+        if commands:
+            await self._apply("\n".join(commands) + "\n")
+            await self._forget_flows(old, ports)
+        return set()
+
+    async def is_intact(self) -> bool:
+        try:
+            await run(["nft", "list", "chain", "ip", TABLE, "services"], timeout=NFT_SECONDS)
+        except CommandError:
+            return False
+        return True
+
+    def _render(self, ports: Iterable[tuple[ServicePort, ...]]) -> dict[str, Rendering]:
+        return {port.identity: render_port(port, self._cidr) for found in ports for port in found}
+
+    async def _forget_flows(self, old: PortsByService, new: PortsByService) -> None:
+        """Cut UDP flows off from backends they must not reach any more.
+
+        A UDP client may keep its port for ever, and its flow would keep the backend chosen first.
+        """
+        flows = StaleFlows.plan(old, new)
+        if flows is not None:
+            await asyncio.to_thread(delete_stale_flows, flows)

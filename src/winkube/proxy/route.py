@@ -1,0 +1,100 @@
+"""Host-gateway routes: each other node's pod range through that node's address.
+
+Owns the routes with its own protocol number and no others, so that a stale one is recognised
+after a crash. Usable alone where pods have to be reachable without running any (the control plane).
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from typing import Final
+
+from winkube.aio.command import run
+from winkube.aio.queue import WorkQueue
+from winkube.aio.supervise import work
+from winkube.base.types import JsonObject
+from winkube.client.informer import Informer
+
+ROUTE_PROTOCOL: Final = 174
+_CHECK_SECONDS: Final = 10.0
+_KEY: Final = "routes"
+log = logging.getLogger(__name__)
+
+
+def node_address(node: JsonObject) -> str | None:
+    addresses = (node.get("status") or {}).get("addresses") or ()
+    return next((a["address"] for a in addresses if a.get("type") == "InternalIP"), None)
+
+
+def pod_range(node: JsonObject) -> IPv4Network | None:
+    """The node's IPv4 pod CIDR, once the controller has given it one."""
+    spec = node.get("spec") or {}
+    for text in (spec.get("podCIDR"), *(spec.get("podCIDRs") or ())):
+        try:
+            return IPv4Network(text or "")
+        except (AddressValueError, NetmaskValueError, ValueError):
+            continue
+    return None
+
+
+def plan_routes(nodes: Iterable[JsonObject], own: str) -> dict[str, str]:
+    """Prefix -> next hop for all nodes but ``own``."""
+    wanted: dict[str, str] = {}
+    for node in nodes:
+        cidr, address = pod_range(node), node_address(node)
+        if node["metadata"]["name"] != own and cidr is not None and address:
+            wanted[str(cidr)] = address
+    return wanted
+
+
+def plan_route_commands(wanted: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
+    """Lines for ``ip -batch`` that lead from what is there to what is wanted."""
+    gone = [
+        f"route del {prefix} proto {ROUTE_PROTOCOL}" for prefix in present if prefix not in wanted
+    ]
+    return gone + [
+        f"route replace {prefix} via {hop} proto {ROUTE_PROTOCOL}"
+        for prefix, hop in wanted.items()
+        if present.get(prefix) != hop
+    ]
+
+
+class NodeRoutes:
+    """Keeps the routes of the current network namespace; ``nodes`` is run by the owner."""
+
+    def __init__(self, nodes: Informer, own: str) -> None:
+        self.ready = asyncio.Event()
+        self._nodes, self._own = nodes, own
+        self._queue: WorkQueue[str] = WorkQueue()
+        nodes.on_change(self._on_node)
+
+    async def run(self) -> None:
+        await self._nodes.synced.wait()
+        self._queue.add(_KEY)
+        await work(self._queue, self._sync)
+
+    def _on_node(self, _key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        # Heartbeats change a node every few seconds; only these two fields are of interest.
+        if _facts(old) != _facts(new):
+            self._queue.add(_KEY)
+
+    async def _sync(self, key: str) -> None:
+        wanted = plan_routes(self._nodes.list(), self._own)
+        commands = plan_route_commands(wanted, await _present_routes())
+        if commands:
+            text = "\n".join(commands) + "\n"
+            await run(["ip", "-force", "-batch", "-"], stdin=text.encode())
+            log.info("routes changed", extra={"commands": commands})
+        self.ready.set()
+        self._queue.add_after(key, _CHECK_SECONDS)
+
+
+def _facts(node: JsonObject | None) -> tuple[str | None, IPv4Network | None]:
+    return (None, None) if node is None else (node_address(node), pod_range(node))
+
+
+async def _present_routes() -> dict[str, str]:
+    text = await run(["ip", "-4", "-json", "route", "show", "proto", str(ROUTE_PROTOCOL)])
+    return {row["dst"]: row.get("gateway", "") for row in json.loads(text or b"[]")}
