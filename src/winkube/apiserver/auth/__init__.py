@@ -1,0 +1,1 @@
+"""Who asks (certificates, tokens) and whether they may (authorisers)."""

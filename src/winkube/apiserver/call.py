@@ -1,0 +1,108 @@
+"""One request to a resource, as the handlers see it; and how they answer."""
+
+import asyncio
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Final
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from winkube.api.errors import ApiError, MethodNotAllowedError
+from winkube.apiserver.auth.user import User
+from winkube.apiserver.negotiate import JSON, PLAIN, Output
+from winkube.apiserver.served import Served
+from winkube.apiserver.target import Target
+from winkube.base.types import JsonObject
+
+_COMPRESS_FROM: Final = 128 * 1024
+_NO_CACHE: Final = "no-cache, private"
+
+
+@dataclass(slots=True)
+class Call:
+    request: web.BaseRequest
+    target: Target
+    served: Served
+    verb: str
+    user: User
+    query: Mapping[str, str]
+    output: Output = PLAIN
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.target.namespace, self.target.name
+
+    @property
+    def include(self) -> str:
+        """What a Table's rows carry beside their cells."""
+        return self.query.get("includeObject", "")
+
+
+def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
+    headers = CIMultiDict({"Content-Type": call.output.media, "Cache-Control": _NO_CACHE})
+    for warning in call.warnings:
+        headers.add("Warning", f"299 - {_quoted(warning)}")
+    return web.Response(body=data, status=status, headers=headers)
+
+
+def _quoted(text: str) -> str:
+    clean = text.replace("\r", " ").replace("\n", " ")
+    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+async def reply_large(call: Call, data: bytes) -> web.Response:
+    """As ``reply``, compressed when that is worth it: a peer on this machine reads faster plain."""
+    if len(data) < _COMPRESS_FROM or not wants_gzip(
+        call.request.headers.get("Accept-Encoding", ""), call.request.remote
+    ):
+        return reply(call, data)
+    response = reply(call, await asyncio.to_thread(_gzip, data))
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
+
+
+def wants_gzip(accept_encoding: str, peer: str | None) -> bool:
+    if "gzip" not in accept_encoding:
+        return False
+    try:
+        return peer is None or not ip_address(peer).is_loopback
+    except ValueError:
+        return True
+
+
+def _gzip(data: bytes) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+def reply_json(document: JsonObject, status: int = 200, content_type: str = JSON) -> web.Response:
+    return web.Response(
+        body=orjson.dumps(document),
+        status=status,
+        headers={"Content-Type": content_type, "Cache-Control": _NO_CACHE},
+    )
+
+
+def reply_error(error: ApiError) -> web.Response:
+    document = error.to_status()
+    token = error.details.get("continue")
+    if token is not None:
+        document["metadata"] = {"continue": token}
+        document.pop("details")
+    response = reply_json(document, error.code)
+    retry = error.details.get("retryAfterSeconds")
+    if retry:
+        response.headers["Retry-After"] = str(retry)
+    if error.code == 401:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="kubernetes"'
+    return response
+
+
+def not_allowed() -> MethodNotAllowedError:
+    return MethodNotAllowedError("the server does not allow this method on the requested resource")

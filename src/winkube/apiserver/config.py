@@ -1,0 +1,35 @@
+"""What an API server is told: sockets, key material, address ranges. No defaults are read here."""
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ApiServerConfig:
+    """``sockets`` are bound already, perhaps in other network namespaces; we accept on them."""
+
+    sockets: tuple[socket.socket, ...]
+    cert_file: Path
+    key_file: Path
+    client_ca_file: Path
+    kubelet_client_cert: Path
+    kubelet_client_key: Path
+    kubelet_ca: Path
+    store_path: Path | str
+    service_account_key: Path
+    advertise_address: str
+    advertise_port: int = 6443
+    service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
+    service_cidr: str = "10.96.0.0/12"
+    node_port_range: tuple[int, int] = (30000, 32767)
+    cluster_domain: str = "cluster.local"
+    kubernetes_version: str = "1.34"
+    encryption_key: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.sockets:
+            raise ValueError("an API server needs at least one socket")
+        low, high = self.node_port_range
+        if not 0 < low <= high <= 65535:
+            raise ValueError(f"node port range {low}-{high} is not valid")

@@ -1,0 +1,126 @@
+"""Between the two forms of kinds that share a place in the store.
+
+Events exist in the core group and in events.k8s.io; autoscalers in v1 and v2. Everything else is
+stored as it is served.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import orjson
+
+from winkube.apiserver.item import Item
+from winkube.apiserver.served import Served
+from winkube.base.types import JsonObject
+
+Convert = Callable[[JsonObject], None]
+
+_EVENT_FIELDS: Final = (
+    # core/v1, events.k8s.io/v1
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+)
+# What autoscaling/v2 says and v1 cannot travels in this annotation (upstream does the same).
+_METRICS_NOTE: Final = "autoscaling.alpha.kubernetes.io/metrics"
+_BEHAVIOR_NOTE: Final = "autoscaling.alpha.kubernetes.io/behavior"
+
+
+def to_stored(served: Served, obj: JsonObject) -> JsonObject:
+    """The object in the form the store holds; in place."""
+    if served.converts:
+        _TO_STORED[served.kind.gvk](obj)
+        _stamp(obj, served.stored.api_version, served.stored.kind)
+    return obj
+
+
+def to_served(served: Served, obj: JsonObject) -> JsonObject:
+    if served.converts:
+        _TO_SERVED[served.kind.gvk](obj)
+        _stamp(obj, served.kind.api_version, served.kind.kind)
+    return obj
+
+
+def item_as_served(served: Served, item: Item) -> Item:
+    if not served.converts:
+        return item
+    data = orjson.dumps(to_served(served, item.load()))
+    return Item(item.key, data, item.revision, (item.namespace, item.name))
+
+
+def _stamp(obj: JsonObject, api_version: str, kind: str) -> None:
+    obj["apiVersion"], obj["kind"] = api_version, kind
+
+
+def _rename(obj: JsonObject, source: int) -> None:
+    for names in _EVENT_FIELDS:
+        if names[source] in obj:
+            obj[names[1 - source]] = obj.pop(names[source])
+
+
+def _event_to_core(obj: JsonObject) -> None:
+    _rename(obj, 1)
+    obj.setdefault("source", {})
+
+
+def _event_to_group(obj: JsonObject) -> None:
+    _rename(obj, 0)
+
+
+def _autoscaler_to_v2(obj: JsonObject) -> None:
+    spec = obj.get("spec") or {}
+    notes = (obj.get("metadata") or {}).get("annotations") or {}
+    metrics: list[Any] = orjson.loads(notes.pop(_METRICS_NOTE, b"[]"))
+    target = spec.pop("targetCPUUtilizationPercentage", None)
+    if target is not None:
+        metrics.insert(0, _cpu_metric(target))
+    if metrics:
+        spec["metrics"] = metrics
+    if _BEHAVIOR_NOTE in notes:
+        spec["behavior"] = orjson.loads(notes.pop(_BEHAVIOR_NOTE))
+    status = obj.get("status") or {}
+    status.pop("currentCPUUtilizationPercentage", None)
+
+
+def _cpu_metric(percent: int) -> JsonObject:
+    target = {"type": "Utilization", "averageUtilization": percent}
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def _autoscaler_to_v1(obj: JsonObject) -> None:
+    spec = obj.get("spec") or {}
+    others = []
+    for metric in spec.pop("metrics", None) or []:
+        resource = metric.get("resource") or {}
+        target = resource.get("target") or {}
+        if resource.get("name") == "cpu" and target.get("type") == "Utilization":
+            spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
+        else:
+            others.append(metric)
+    notes = {}
+    if others:
+        notes[_METRICS_NOTE] = orjson.dumps(others).decode()
+    behavior = spec.pop("behavior", None)
+    if behavior:
+        notes[_BEHAVIOR_NOTE] = orjson.dumps(behavior).decode()
+    if notes:
+        metadata = obj["metadata"]
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **notes}
+    status = obj.get("status")
+    if status:
+        for field in ("currentMetrics", "conditions"):
+            status.pop(field, None)
+
+
+_TO_STORED: Final[dict[tuple[str, str, str], Convert]] = {
+    ("events.k8s.io", "v1", "Event"): _event_to_core,
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): _autoscaler_to_v2,
+}
+_TO_SERVED: Final[dict[tuple[str, str, str], Convert]] = {
+    ("events.k8s.io", "v1", "Event"): _event_to_group,
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): _autoscaler_to_v1,
+}

@@ -1,0 +1,266 @@
+"""Discovery: which groups, versions and resources there are, one by one or all at once."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import orjson
+from aiohttp import web
+
+from winkube.api.errors import NotFoundError
+from winkube.api.kinds import Kind, KindTable
+from winkube.apiserver.call import reply_json
+from winkube.apiserver.edge import Edge
+from winkube.apiserver.negotiate import JSON, parse_accept
+from winkube.base.types import JsonObject
+
+_AGGREGATED: Final = "APIGroupDiscoveryList"
+# The kind a subresource speaks, where it is not the parent's own.
+_SPEAKS: Final = {
+    ("pods", "binding"): ("", "v1", "Binding"),
+    ("pods", "eviction"): ("policy", "v1", "Eviction"),
+    ("pods", "attach"): ("", "v1", "PodAttachOptions"),
+    ("pods", "exec"): ("", "v1", "PodExecOptions"),
+    ("pods", "portforward"): ("", "v1", "PodPortForwardOptions"),
+    ("pods", "proxy"): ("", "v1", "PodProxyOptions"),
+    ("nodes", "proxy"): ("", "v1", "NodeProxyOptions"),
+    ("services", "proxy"): ("", "v1", "ServiceProxyOptions"),
+    ("serviceaccounts", "token"): ("authentication.k8s.io", "v1", "TokenRequest"),
+}
+_SCALE: Final = ("autoscaling", "v1", "Scale")
+_CONNECT: Final = ("create", "delete", "get", "patch", "update")
+_SUBRESOURCE_VERBS: Final = {
+    "binding": ("create",),
+    "eviction": ("create",),
+    "token": ("create",),
+    "log": ("get",),
+    "attach": ("create", "get"),
+    "exec": ("create", "get"),
+    "portforward": ("create", "get"),
+    "proxy": _CONNECT,
+    "finalize": ("update",),
+}
+_CHANGE: Final = ("get", "patch", "update")
+# Groups in upstream's order of importance: kubectl resolves short names by it.
+_FIRST: Final = (
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "resource.k8s.io",
+)
+
+
+def subresource_kind(kind: Kind, subresource: str) -> tuple[str, str, str]:
+    if subresource == "scale":
+        return _SCALE
+    return _SPEAKS.get((kind.plural, subresource), kind.gvk)
+
+
+def subresource_verbs(subresource: str) -> tuple[str, ...]:
+    return _SUBRESOURCE_VERBS.get(subresource, _CHANGE)
+
+
+class Discovery:
+    """All documents are made once: what is served does not change while the server runs."""
+
+    def __init__(self, kinds: KindTable, address: str) -> None:
+        self._address = address
+        self._versions: dict[str, list[str]] = {}
+        self._kinds: dict[tuple[str, str], list[Kind]] = {}
+        for kind in kinds.all():
+            listed = self._versions.setdefault(kind.group, [])
+            if kind.version not in listed:
+                listed.append(kind.version)
+            self._kinds.setdefault((kind.group, kind.version), []).append(kind)
+        self._aggregated: dict[tuple[bool, str], bytes] = {}
+
+    def install(self, edge: Edge) -> None:
+        for path in ("/api", "/api/"):
+            edge.add_page(path, self.core)
+        for path in ("/apis", "/apis/"):
+            edge.add_page(path, self.groups)
+        edge.add_page("/", self.paths)
+        for group, versions in self._versions.items():
+            if group:
+                edge.add_page(f"/apis/{group}", self.group)
+                edge.add_page(f"/apis/{group}/", self.group)
+            for version in versions:
+                root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+                edge.add_page(root, self.resources)
+                edge.add_page(root + "/", self.resources)
+
+    async def core(self, request: web.BaseRequest, path: str) -> web.Response:
+        aggregated = self._aggregate(request, core=True)
+        if aggregated is not None:
+            return aggregated
+        address = {"clientCIDR": "0.0.0.0/0", "serverAddress": self._address}
+        return reply_json(
+            {
+                "kind": "APIVersions",
+                "versions": ["v1"],
+                "serverAddressByClientCIDRs": [address],
+            }
+        )
+
+    async def groups(self, request: web.BaseRequest, path: str) -> web.Response:
+        aggregated = self._aggregate(request, core=False)
+        if aggregated is not None:
+            return aggregated
+        groups = [self._group(group) for group in self._ordered()]
+        return reply_json({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+
+    async def group(self, request: web.BaseRequest, path: str) -> web.Response:
+        group = path.strip("/").split("/")[1]
+        if group not in self._versions:
+            raise NotFoundError("the server could not find the requested resource")
+        return reply_json({"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
+
+    async def resources(self, request: web.BaseRequest, path: str) -> web.Response:
+        parts = path.strip("/").split("/")
+        group, version = ("", parts[1]) if parts[0] == "api" else (parts[1], parts[2])
+        resources = [
+            entry for kind in self._kinds[group, version] for entry in _plain_entries(kind)
+        ]
+        return reply_json(
+            {
+                "kind": "APIResourceList",
+                "apiVersion": "v1",
+                "groupVersion": _group_version(group, version),
+                "resources": resources,
+            }
+        )
+
+    async def paths(self, request: web.BaseRequest, path: str) -> web.Response:
+        listed = ["/api", "/api/v1", "/apis"]
+        for group in self._ordered():
+            listed.append(f"/apis/{group}")
+            listed += [f"/apis/{group}/{version}" for version in self._versions[group]]
+        listed += ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz"]
+        return reply_json({"paths": [*listed, "/version"]})
+
+    def _ordered(self) -> list[str]:
+        rank = {group: index for index, group in enumerate(_FIRST)}
+        groups = [group for group in self._versions if group]
+        return sorted(groups, key=lambda group: rank.get(group, len(rank)))
+
+    def _group(self, group: str) -> JsonObject:
+        versions = [
+            {"groupVersion": _group_version(group, version), "version": version}
+            for version in self._versions[group]
+        ]
+        return {"name": group, "versions": versions, "preferredVersion": versions[0]}
+
+    def _aggregate(self, request: web.BaseRequest, *, core: bool) -> web.Response | None:
+        """The aggregated form, if the client prefers it to the plain one."""
+        for entry in parse_accept(request.headers.get("Accept", "")):
+            if entry.media != JSON:
+                continue
+            if entry.get("as") != _AGGREGATED:
+                return None
+            version = entry.get("v")
+            if entry.get("g") == "apidiscovery.k8s.io" and version in ("v2", "v2beta1"):
+                content_type = f"{JSON};g=apidiscovery.k8s.io;v={version};as={_AGGREGATED}"
+                return web.Response(
+                    body=self._aggregated_document(core=core, version=version),
+                    headers={"Content-Type": content_type, "Vary": "Accept"},
+                )
+        return None
+
+    def _aggregated_document(self, *, core: bool, version: str) -> bytes:
+        known = self._aggregated.get((core, version))
+        if known is None:
+            groups = [""] if core else self._ordered()
+            document = {
+                "kind": _AGGREGATED,
+                "apiVersion": f"apidiscovery.k8s.io/{version}",
+                "metadata": {},
+                "items": [self._aggregated_group(group) for group in groups],
+            }
+            known = self._aggregated[core, version] = orjson.dumps(document)
+        return known
+
+    def _aggregated_group(self, group: str) -> JsonObject:
+        versions = [
+            {
+                "version": version,
+                "resources": [_entry(kind) for kind in self._kinds[group, version]],
+                "freshness": "Current",
+            }
+            for version in self._versions[group]
+        ]
+        metadata = {"name": group} if group else {}
+        return {"metadata": {**metadata, "creationTimestamp": None}, "versions": versions}
+
+
+def _group_version(group: str, version: str) -> str:
+    return f"{group}/{version}" if group else version
+
+
+def _plain_entries(kind: Kind) -> Iterable[JsonObject]:
+    entry: JsonObject = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    yield entry
+    for name in sorted(kind.subresources):
+        group, version, spoken = subresource_kind(kind, name)
+        part: JsonObject = {
+            "name": f"{kind.plural}/{name}",
+            "singularName": "",
+            "namespaced": kind.namespaced,
+            "kind": spoken,
+            "verbs": list(subresource_verbs(name)),
+        }
+        if (group, version) != (kind.group, kind.version):
+            part |= {"group": group, "version": version}
+        yield part
+
+
+def _entry(kind: Kind) -> JsonObject:
+    entry: JsonObject = {
+        "resource": kind.plural,
+        "responseKind": _kind_json(kind.gvk),
+        "scope": "Namespaced" if kind.namespaced else "Cluster",
+        "singularResource": kind.singular,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        entry["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        entry["categories"] = list(kind.categories)
+    if kind.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": name,
+                "responseKind": _kind_json(subresource_kind(kind, name)),
+                "verbs": list(subresource_verbs(name)),
+            }
+            for name in sorted(kind.subresources)
+        ]
+    return entry
+
+
+def _kind_json(gvk: tuple[str, str, str]) -> JsonObject:
+    return {"group": gvk[0], "version": gvk[1], "kind": gvk[2]}

@@ -1,0 +1,202 @@
+"""The HTTP edge: authenticate, route, authorise, dispatch; every error leaves as a Status.
+
+This is the one place of the API server that catches everything.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from aiohttp import web
+
+from winkube.api.errors import (
+    ApiError,
+    ForbiddenError,
+    InternalError,
+    NotFoundError,
+    UnauthorizedError,
+    UnavailableError,
+)
+from winkube.apiserver.auth.authn import Authenticator, impersonated_user
+from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
+from winkube.apiserver.auth.user import ANONYMOUS, User
+from winkube.apiserver.call import Call, reply_error
+from winkube.apiserver.metrics import Metrics
+from winkube.apiserver.negotiate import negotiate
+from winkube.apiserver.registry.core import check_namespace
+from winkube.apiserver.served import Resources
+from winkube.apiserver.target import Target, parse_target, split_url
+from winkube.apiserver.verbs import Verbs, is_watch
+from winkube.store.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+PageHandler = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
+SubresourceHandler = Callable[[Call], Awaitable[web.StreamResponse]]
+
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "HEAD": "get"}
+# Subresources that stream: any Accept header will do for them.
+_STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+
+
+class Edge:
+    def __init__(
+        self,
+        authenticator: Authenticator,
+        authorizer: Authorizer,
+        resources: Resources,
+        verbs: Verbs,
+        metrics: Metrics,
+    ) -> None:
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._resources = resources
+        self._verbs = verbs
+        self._metrics = metrics
+        self._pages: dict[str, PageHandler] = {}
+        self._trees: list[tuple[str, PageHandler]] = []
+        self._parts: dict[tuple[str, str], SubresourceHandler] = {}
+        self._creations: dict[tuple[str, str], SubresourceHandler] = {}
+
+    def add_page(self, path: str, handler: PageHandler) -> None:
+        """Serve exactly this path."""
+        self._pages[path] = handler
+
+    def add_tree(self, prefix: str, handler: PageHandler) -> None:
+        """Serve every path that starts so."""
+        self._trees.append((prefix, handler))
+
+    def add_subresource(self, plural: str, name: str, handler: SubresourceHandler) -> None:
+        """``plural`` "*" serves the subresource of every kind that has it."""
+        self._parts[plural, name] = handler
+
+    def add_creation(self, group: str, plural: str, handler: SubresourceHandler) -> None:
+        """Kinds that are asked, not stored (reviews, bindings)."""
+        self._creations[group, plural] = handler
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await self._serve(request)
+        except ApiError as error:
+            return reply_error(error)
+        except StoreError as error:
+            log.exception("store refused", extra={"path": request.raw_path, "error": str(error)})
+            return reply_error(UnavailableError(str(error)))
+        except ConnectionError:
+            raise  # the client is gone: nobody to answer
+        except Exception:
+            log.exception("request failed", extra={"path": request.raw_path})
+            return reply_error(InternalError("Internal error occurred: see the server's log"))
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        path, query = split_url(request.raw_path)
+        user = self._authenticator.authenticate(request)
+        wanted = impersonated_user(request)
+        if wanted is not None:
+            self._authorize_impersonation(user, wanted)
+            user = wanted
+        page = self._pages.get(path)
+        if page is not None:
+            return await self._serve_page(request, path, user, page)
+        target = parse_target(path)
+        if target is None or not target.resource:
+            return await self._serve_tree(request, path, user)
+        return await self._serve_resource(request, target, query, user)
+
+    async def _serve_page(
+        self, request: web.BaseRequest, path: str, user: User, page: PageHandler
+    ) -> web.StreamResponse:
+        verb = "get" if request.method in ("GET", "HEAD") else request.method.lower()
+        attributes = Attributes(user, verb, path=path)
+        if not self._authorizer.authorize(attributes).allowed:
+            if user is ANONYMOUS:
+                raise UnauthorizedError
+            raise ForbiddenError(f"forbidden: {refusal(attributes)}")
+        return await page(request, path)
+
+    async def _serve_tree(
+        self, request: web.BaseRequest, path: str, user: User
+    ) -> web.StreamResponse:
+        for prefix, handler in self._trees:
+            if path.startswith(prefix):
+                return await self._serve_page(request, path, user, handler)
+        if user is ANONYMOUS:
+            raise UnauthorizedError
+        raise NotFoundError("the server could not find the requested resource")
+
+    async def _serve_resource(
+        self, request: web.BaseRequest, target: Target, query: dict[str, str], user: User
+    ) -> web.StreamResponse:
+        verb = _verb(request.method, target, query)
+        self._authorize(user, verb, target)
+        served = self._resources.require(target.group, target.version, target.resource)
+        check_namespace(target.namespace)
+        if target.namespace and not served.kind.namespaced:
+            raise NotFoundError("the server could not find the requested resource")
+        call = Call(request, target, served, verb, user, query)
+        if target.subresource not in _STREAMED:
+            call.output = negotiate(request.headers.get("Accept", ""))
+        with self._metrics.measure(verb, target):
+            return await self._handler(call)(call)
+
+    def _handler(self, call: Call) -> SubresourceHandler:
+        target, kind = call.target, call.served.kind
+        if not target.subresource:
+            special = self._creations.get((kind.group, kind.plural))
+            return special if special is not None and call.verb == "create" else self._verbs.handle
+        handler = self._parts.get((kind.plural, target.subresource)) or self._parts.get(
+            ("*", target.subresource)
+        )
+        if handler is None or target.subresource not in kind.subresources:
+            raise NotFoundError("the server could not find the requested resource")
+        return handler
+
+    def _authorize(self, user: User, verb: str, target: Target) -> None:
+        attributes = Attributes(
+            user=user,
+            verb=verb,
+            group=target.group,
+            version=target.version,
+            resource=target.resource,
+            subresource=target.subresource,
+            namespace=target.namespace or (target.name if target.resource == "namespaces" else ""),
+            name=target.name,
+        )
+        decision = self._authorizer.authorize(attributes)
+        if decision.allowed:
+            return
+        if user is ANONYMOUS:
+            raise UnauthorizedError
+        raise forbidden(target, refusal(attributes, decision.reason))
+
+    def _authorize_impersonation(self, user: User, wanted: User) -> None:
+        for resource, names in (("users", (wanted.name,)), ("groups", wanted.groups)):
+            for name in names:
+                attributes = Attributes(user, "impersonate", resource=resource, name=name)
+                if name.startswith("system:authenticated"):
+                    continue
+                if not self._authorizer.authorize(attributes).allowed:
+                    target = Target("", "v1", resource, name=name)
+                    raise forbidden(target, refusal(attributes))
+
+
+def forbidden(target: Target, cause: str) -> ForbiddenError:
+    resource = f"{target.resource}.{target.group}" if target.group else target.resource
+    subject = f'{resource} "{target.name}"' if target.name else resource
+    details: dict[str, object] = {"name": target.name} if target.name else {}
+    if target.group:
+        details["group"] = target.group
+    details["kind"] = target.resource
+    return ForbiddenError(f"{subject} is forbidden: {cause}", details=details)
+
+
+def _verb(method: str, target: Target, query: Mapping[str, str]) -> str:
+    if method in ("GET", "HEAD"):
+        if target.subresource:
+            return "get"
+        if target.watch or ("watch" in query and is_watch(dict(query))):
+            return "watch"
+        return "get" if target.name else "list"
+    if method == "DELETE":
+        return "delete" if target.name else "deletecollection"
+    return _VERBS.get(method, method.lower())

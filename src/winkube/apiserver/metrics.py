@@ -1,0 +1,50 @@
+"""Counters of the API server, for /metrics: names and labels as upstream's."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from winkube.apiserver.cache import Cache
+from winkube.apiserver.target import Target
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        labels = ("verb", "group", "version", "resource", "subresource")
+        self._requests = Counter(
+            "apiserver_request", "Requests by verb and resource.", labels, registry=self._registry
+        )
+        self._seconds = Histogram(
+            "apiserver_request_duration_seconds",
+            "Time to answer, watches excepted.",
+            ("verb",),
+            registry=self._registry,
+        )
+        self._objects = Gauge(
+            "apiserver_storage_objects", "Objects stored.", ("resource",), registry=self._registry
+        )
+        self._watchers = Gauge(
+            "apiserver_longrunning_requests", "Watches.", ("resource",), registry=self._registry
+        )
+
+    @contextmanager
+    def measure(self, verb: str, target: Target) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._requests.labels(
+                verb, target.group, target.version, target.resource, target.subresource
+            ).inc()
+            if verb != "watch":
+                self._seconds.labels(verb).observe(time.perf_counter() - start)
+
+    def render(self, cache: Cache) -> bytes:
+        for resource in cache.resources():
+            name = resource.prefix.removeprefix("/registry/").rstrip("/")
+            self._objects.labels(name).set(len(resource))
+            self._watchers.labels(name).set(resource.watchers)
+        return generate_latest(self._registry)

@@ -1,0 +1,1 @@
+"""Kubernetes' protobuf bodies, read into the JSON form."""

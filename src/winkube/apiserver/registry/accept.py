@@ -1,0 +1,76 @@
+"""From a client's document to a candidate object: right kind, known fields, defaults filled in."""
+
+from typing import Any
+
+from winkube.api.defaults import apply_defaults
+from winkube.api.errors import BadRequestError
+from winkube.api.fields import check_fields, prune
+from winkube.api.kinds import Kind
+from winkube.api.schema import Schema
+from winkube.apiserver.body import may_repeat_keys
+from winkube.apiserver.options import WriteOptions
+from winkube.base.types import JsonObject
+
+
+def accept(
+    schema: Schema, kind: Kind, document: Any, options: WriteOptions, *, raw: bytes = b""
+) -> JsonObject:
+    """The object ready for the registry; BadRequestError with upstream's sentence otherwise."""
+    if not isinstance(document, dict):
+        raise BadRequestError(
+            f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get "
+            "version/kind; json parse error: json: cannot unmarshal "
+            f"{_go_type(document)} into Go value of type struct "
+            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+            '"json:\\"kind,omitempty\\"" }'
+        )
+    obj: JsonObject = document
+    _check_type(kind, obj)
+    _check_fields(schema, kind, obj, options, raw)
+    if obj.get("metadata") is None:
+        obj["metadata"] = {}
+    apply_defaults(kind, obj)
+    return obj
+
+
+def _check_type(kind: Kind, obj: JsonObject) -> None:
+    found = obj.get("kind") or kind.kind
+    version = obj.get("apiVersion") or kind.api_version
+    if not isinstance(found, str) or not isinstance(version, str):
+        raise BadRequestError(
+            f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get "
+            "version/kind; json parse error: json: cannot unmarshal object into Go struct field"
+            " .kind of type string"
+        )
+    if found != kind.kind:
+        raise BadRequestError(
+            f'{found} in version "{version}" cannot be handled as a {kind.kind}: '
+            f'no kind "{found}" is registered for the {kind.plural} resource'
+        )
+    if version != kind.api_version:
+        raise BadRequestError(
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({kind.api_version})"
+        )
+    obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
+
+
+def _check_fields(
+    schema: Schema, kind: Kind, obj: JsonObject, options: WriteOptions, raw: bytes
+) -> None:
+    look = options.field_validation != "Ignore" and raw and may_repeat_keys(raw, obj)
+    report = check_fields(schema, kind, obj, raw=raw if look else None)
+    if not report.clean:
+        error = report.type_error(kind)
+        if error is None and options.field_validation == "Strict":
+            error = report.strict_error(kind)
+        if error is not None:
+            raise error
+        if options.field_validation == "Warn":
+            options.warnings.extend(report.strict_messages())
+    prune(schema, kind, obj)
+
+
+def _go_type(value: Any) -> str:
+    names = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
+    return names.get(type(value), "null")

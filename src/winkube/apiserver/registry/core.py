@@ -1,0 +1,58 @@
+"""What every verb works with, and the checks they share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from winkube.api.errors import BadRequestError, NotFoundError
+from winkube.api.schema import Schema
+from winkube.apiserver.admission.chain import Chain
+from winkube.apiserver.item import Item
+from winkube.apiserver.registry.hook import Hook
+from winkube.apiserver.served import Resources, Served
+from winkube.apiserver.storage import Storage
+from winkube.base.clock import Clock
+
+_BAD_SEGMENTS: Final = (".", "..")
+MODIFIED: Final = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    resources: Resources
+    storage: Storage
+    schema: Schema
+    admission: Chain
+    clock: Clock
+    hooks: Mapping[str, Hook] = field(default_factory=dict)  # by storage prefix
+
+
+def check_name(name: str) -> None:
+    """Names are part of store keys: refuse what could leave its folder."""
+    problems = []
+    if name in _BAD_SEGMENTS:
+        problems.append(f"may not be '{name}'")
+    problems += [f"may not contain '{char}'" for char in "/%" if char in name]
+    if problems:
+        raise BadRequestError(f'Name parameter invalid: "{name}": {";".join(problems)}')
+
+
+def check_namespace(namespace: str) -> None:
+    problems = [f"may not be '{namespace}'"] if namespace in _BAD_SEGMENTS else []
+    problems += [f"may not contain '{char}'" for char in "/%" if char in namespace]
+    if problems:
+        raise BadRequestError(f'Namespace parameter invalid: "{namespace}": {";".join(problems)}')
+
+
+def get(served: Served, namespace: str, name: str) -> Item:
+    check_name(name)
+    item = served.cache.get(served.key(namespace, name))
+    if item is None:
+        raise not_found(served, name)
+    return item
+
+
+def not_found(served: Served, name: str) -> NotFoundError:
+    return NotFoundError.of(served.kind.plural, name, group=served.kind.group)

@@ -1,0 +1,100 @@
+"""Create: complete the metadata, prepare by kind, admit, validate, store."""
+
+from typing import Final
+
+from winkube.api.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    InternalError,
+    InvalidError,
+)
+from winkube.api.validation import validate_create
+from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.conversion import to_stored
+from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.core import Registry, check_name
+from winkube.apiserver.registry.hook import nothing_to_finish
+from winkube.apiserver.registry.prepare import prepare_create
+from winkube.apiserver.served import Served
+from winkube.apiserver.storage import preview
+from winkube.base.clock import to_rfc3339
+from winkube.base.ids import new_uid, random_suffix
+from winkube.base.types import JsonObject
+
+# generateName leaves room for the suffix in 63 characters; longer bases are cut, as upstream does.
+_MAX_BASE: Final = 58
+_NAME_ATTEMPTS: Final = 8
+_SYSTEM_FIELDS: Final = ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+async def create(
+    registry: Registry, served: Served, namespace: str, obj: JsonObject, options: WriteOptions
+) -> Item:
+    metadata = obj["metadata"]
+    _place(served, namespace, metadata)
+    generated = not metadata.get("name") and bool(metadata.get("generateName"))
+    for attempt in range(_NAME_ATTEMPTS if generated else 1):
+        if generated:
+            metadata["name"] = metadata["generateName"][:_MAX_BASE] + random_suffix()
+        if attempt == 0:
+            obj = await _complete(registry, served, namespace, obj, options)
+            metadata = obj["metadata"]
+        item = await _store(registry, served, obj, options)
+        if item is not None:
+            return item
+    raise AlreadyExistsError.of(served.kind.plural, metadata["name"], group=served.kind.group)
+
+
+def _place(served: Served, namespace: str, metadata: JsonObject) -> None:
+    if served.kind.namespaced:
+        if metadata.get("namespace") not in (None, "", namespace):
+            raise BadRequestError(
+                "the namespace of the provided object does not match the namespace sent on the "
+                "request"
+            )
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    if metadata.get("resourceVersion"):
+        raise InternalError("resourceVersion should not be set on objects to be created")
+
+
+async def _complete(
+    registry: Registry, served: Served, namespace: str, obj: JsonObject, options: WriteOptions
+) -> JsonObject:
+    metadata = obj["metadata"]
+    for name in _SYSTEM_FIELDS:
+        metadata.pop(name, None)
+    metadata["uid"] = new_uid()
+    metadata["creationTimestamp"] = to_rfc3339(registry.clock.now())
+    prepare_create(served.kind, obj, options.user)
+    name = metadata.get("name") or ""
+    await registry.admission.admit(
+        Admission("CREATE", served, namespace, name, options.user, obj, dry_run=options.dry_run)
+    )
+    causes = validate_create(served.kind, obj)
+    if causes:
+        raise InvalidError.of(served.kind.kind, name, causes, group=served.kind.group)
+    check_name(name)
+    return to_stored(served, obj)
+
+
+async def _store(
+    registry: Registry, served: Served, obj: JsonObject, options: WriteOptions
+) -> Item | None:
+    metadata = obj["metadata"]
+    key = served.key(metadata.get("namespace", ""), metadata["name"])
+    if served.cache.get(key) is not None:
+        return None
+    hook = registry.hooks.get(served.prefix)
+    finish = hook.begin(obj, None) if hook is not None else nothing_to_finish
+    stored = False
+    try:
+        if options.dry_run:
+            return preview(None, served, obj)
+        item = await registry.storage.create(served, key, obj)
+        stored = item is not None
+        return item
+    finally:
+        finish(stored)

@@ -1,0 +1,206 @@
+"""List: selectors, resourceVersion rules, and pages that all show one moment.
+
+A page after the first is served from the revision the first was; when the cache no longer reaches
+back that far the answer is 410 with a token to go on without that promise, as upstream does.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from winkube.api.errors import (
+    BadRequestError,
+    Cause,
+    ExpiredError,
+    GatewayTimeoutError,
+    InvalidError,
+)
+from winkube.api.selectors import (
+    FieldSelector,
+    LabelSelector,
+    parse_field_selector,
+    parse_label_selector,
+)
+from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.item import Item
+from winkube.apiserver.served import Served
+
+_TOO_OLD: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start "
+    "a new list without the continue parameter, or use the continue token in this response to "
+    "retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which items of a resource a request is about."""
+
+    labels: LabelSelector
+    fields: FieldSelector
+
+    @classmethod
+    def parse(cls, served: Served, query: Mapping[str, str], name: str = "") -> "Selection":
+        fields = parse_field_selector(query.get("fieldSelector", ""), served.kind)
+        if name:
+            by_name = parse_field_selector(f"metadata.name={name}", served.kind)
+            fields = FieldSelector((*fields.terms, *by_name.terms))
+        return cls(parse_label_selector(query.get("labelSelector", "")), fields)
+
+    @property
+    def everything(self) -> bool:
+        return self.labels.empty and self.fields.empty
+
+    def matches(self, item: Item) -> bool:
+        if not self.labels.empty and not self.labels.matches(item.labels):
+            return False
+        return self.fields.empty or self.fields.matches(item.view)
+
+
+@dataclass(frozen=True, slots=True)
+class ListParams:
+    namespace: str = ""
+    limit: int = 0
+    token: str = ""
+    version: str = ""
+    match: str = ""
+
+    @classmethod
+    def parse(cls, namespace: str, query: Mapping[str, str]) -> "ListParams":
+        return cls(
+            namespace,
+            parse_count("limit", query.get("limit", "")),
+            query.get("continue", ""),
+            query.get("resourceVersion", ""),
+            query.get("resourceVersionMatch", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ListResult:
+    items: list[Item]
+    revision: int
+    token: str = ""
+    remaining: int | None = None
+
+
+def parse_count(field: str, text: str) -> int:
+    if not text:
+        return 0
+    try:
+        return max(0, int(text))
+    except ValueError:
+        raise BadRequestError(
+            f'unable to convert query parameter "{field}": strconv.ParseInt: parsing "{text}": '
+            "invalid syntax"
+        ) from None
+
+
+def parse_version(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise InvalidError.of(
+            "ListOptions",
+            "",
+            [
+                Cause(
+                    "FieldValueInvalid",
+                    f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
+                    "resourceVersion",
+                )
+            ],
+            group="meta.k8s.io",
+        )
+    return int(text)
+
+
+def list_items(
+    served: Served, current: int, params: ListParams, selection: Selection
+) -> ListResult:
+    folder = served.folder(params.namespace)
+    if params.token:
+        if params.version not in ("", "0"):
+            raise BadRequestError("specifying resource version is not allowed when using continue")
+        return _next_page(served, folder, current, params, selection)
+    _check_match(params)
+    wanted = parse_version(params.version) if params.version else 0
+    if wanted > current:
+        raise _too_large(wanted, current)
+    exact = params.match == "Exact" and wanted > 0
+    revision = wanted if exact else current
+    items = served.cache.items_at(folder, revision) if exact else served.cache.items(folder)
+    return _page(served, items, revision, params, selection)
+
+
+def _check_match(params: ListParams) -> None:
+    problem = ""
+    if params.match and not params.version:
+        problem = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+    elif params.match not in ("", "Exact", "NotOlderThan"):
+        problem = f'Unsupported value: "{params.match}"'
+    elif params.match == "Exact" and params.version == "0":
+        problem = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+    if problem:
+        cause = Cause("FieldValueForbidden", f"Forbidden: {problem}", "resourceVersionMatch")
+        raise InvalidError.of("ListOptions", "", [cause], group="meta.k8s.io")
+
+
+def _next_page(
+    served: Served, folder: str, current: int, params: ListParams, selection: Selection
+) -> ListResult:
+    revision, start = _open_token(params.token)
+    start_key = folder + start
+    if revision < 0:  # the token of an inconsistent continuation
+        revision = current
+    try:
+        items = served.cache.items_at(folder, revision)
+    except ExpiredError as error:
+        expired = ExpiredError(_TOO_OLD)
+        expired.details = {"continue": _token(-1, start)}
+        raise expired from error
+    rest = [item for item in items if item.key >= start_key]
+    return _page(served, rest, revision, params, selection)
+
+
+def _page(
+    served: Served, items: list[Item], revision: int, params: ListParams, selection: Selection
+) -> ListResult:
+    if served.converts:
+        items = [item_as_served(served, item) for item in items]
+    if not selection.everything:
+        matches = selection.matches
+        items = [item for item in items if matches(item)]
+    if not params.limit or len(items) <= params.limit:
+        return ListResult(items, revision)
+    page = items[: params.limit]
+    folder = served.folder(params.namespace)
+    token = _token(revision, page[-1].key[len(folder) :] + "\0")
+    remaining = len(items) - params.limit if selection.everything else None
+    return ListResult(page, revision, token, remaining)
+
+
+def _token(revision: int, start: str) -> str:
+    data = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _open_token(text: str) -> tuple[int, str]:
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        token = orjson.loads(data)
+        return int(token["rv"]), str(token["start"])
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
+        raise BadRequestError(f"continue key is not valid: {error}") from error
+
+
+def _too_large(wanted: int, current: int) -> GatewayTimeoutError:
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    return GatewayTimeoutError(
+        f"Too large resource version: {wanted}, current: {current}",
+        details={"causes": [cause], "retryAfterSeconds": 1},
+    )

@@ -1,0 +1,202 @@
+"""What creating and updating mean for a kind beyond defaults: initial status, generation, resets.
+
+Upstream's strategies (k8s.io/kubernetes: pkg/registry/*/*/strategy.go) as data and a few functions.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from winkube.api.kinds import Kind
+from winkube.apiserver.auth.user import User
+from winkube.apiserver.registry.qos import qos_class
+from winkube.base.types import JsonObject
+
+# Kinds whose metadata.generation counts changes of what the user wants.
+_GENERATION: Final = frozenset(
+    {
+        ("", "pods"),
+        ("", "replicationcontrollers"),
+        ("apps", "deployments"),
+        ("apps", "replicasets"),
+        ("apps", "statefulsets"),
+        ("apps", "daemonsets"),
+        ("batch", "jobs"),
+        ("batch", "cronjobs"),
+        ("policy", "poddisruptionbudgets"),
+        ("networking.k8s.io", "ingresses"),
+        ("networking.k8s.io", "ingressclasses"),
+        ("networking.k8s.io", "networkpolicies"),
+        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+        ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+        ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
+        ("apiextensions.k8s.io", "customresourcedefinitions"),
+        ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+        ("resource.k8s.io", "deviceclasses"),
+    }
+)
+# Kubelets register a node together with its status.
+_STATUS_AT_CREATION: Final = frozenset(
+    {("", "nodes"), ("apiextensions.k8s.io", "customresourcedefinitions")}
+)
+# Fields that are not part of what the user wants.
+_NOT_WANTED: Final = frozenset({"metadata", "status", "kind", "apiVersion"})
+
+
+def counts_generation(kind: Kind) -> bool:
+    return (kind.group, kind.plural) in _GENERATION
+
+
+def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
+    key = (kind.group, kind.plural)
+    metadata = obj["metadata"]
+    metadata.pop("generation", None)
+    metadata.pop("managedFields", None)
+    if key in _GENERATION:
+        metadata["generation"] = 1
+    if "status" in kind.subresources and key not in _STATUS_AT_CREATION:
+        obj.pop("status", None)
+    step = _AT_CREATION.get(key)
+    if step is not None:
+        step(obj, user)
+
+
+def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    """Keep what a plain update may not touch: status, and the count of generations."""
+    if "status" in kind.subresources:
+        _copy_field(new, old, "status")
+    if (kind.group, kind.plural) == ("", "namespaces"):
+        # Only namespaces/finalize may change these.
+        _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
+    if not counts_generation(kind):
+        return
+    generation = old["metadata"].get("generation") or 0
+    if _wanted(new) != _wanted(old):
+        generation += 1
+    if generation:
+        new["metadata"]["generation"] = generation
+
+
+# A status update of these may also change labels and annotations (their strategies keep them).
+_STATUS_METADATA: Final = frozenset(
+    {
+        ("", "pods"),
+        ("", "nodes"),
+        ("", "namespaces"),
+        ("", "services"),
+        ("", "persistentvolumes"),
+        ("", "persistentvolumeclaims"),
+        ("certificates.k8s.io", "certificatesigningrequests"),
+    }
+)
+
+
+def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    """A status update changes the status alone (and, for some kinds, labels and annotations)."""
+    status, metadata = new.get("status"), new["metadata"]
+    kept = dict(old["metadata"])
+    if (kind.group, kind.plural) in _STATUS_METADATA:
+        for name in ("labels", "annotations", "finalizers"):
+            _copy_field(kept, metadata, name)
+    new.clear()
+    new.update(old)
+    new["metadata"] = kept
+    if status is None:
+        new.pop("status", None)
+    else:
+        new["status"] = status
+
+
+def _wanted(obj: JsonObject) -> JsonObject:
+    return {key: value for key, value in obj.items() if key not in _NOT_WANTED}
+
+
+def _copy_field(target: JsonObject, source: JsonObject, name: str) -> None:
+    if name in source:
+        target[name] = source[name]
+    else:
+        target.pop(name, None)
+
+
+def _pod(obj: JsonObject, _: User) -> None:
+    spec = obj.get("spec") or {}
+    obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        obj["status"]["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+
+
+def _namespace(obj: JsonObject, _: User) -> None:
+    spec = obj.get("spec") or {}
+    finalizers = spec.get("finalizers") or []
+    if "kubernetes" not in finalizers:
+        finalizers = [*finalizers, "kubernetes"]
+    obj["spec"] = {**spec, "finalizers": finalizers}
+    obj["status"] = {"phase": "Active"}
+    metadata = obj["metadata"]
+    if metadata.get("name"):
+        labels = metadata.get("labels") or {}
+        metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata["name"]}
+
+
+def _service(obj: JsonObject, _: User) -> None:
+    obj["status"] = {"loadBalancer": {}}
+
+
+def _pending(obj: JsonObject, _: User) -> None:
+    obj["status"] = {"phase": "Pending"}
+
+
+def _empty_status(obj: JsonObject, _: User) -> None:
+    obj["status"] = {}
+
+
+def _job(obj: JsonObject, _: User) -> None:
+    """A job without a selector of its own selects its pods by its uid."""
+    obj["status"] = {}
+    spec = obj.get("spec") or {}
+    if spec.get("manualSelector"):
+        return
+    metadata, uid = obj["metadata"], obj["metadata"]["uid"]
+    template = spec.setdefault("template", {})
+    labels = template.setdefault("metadata", {}).get("labels") or {}
+    for prefix in ("", "batch.kubernetes.io/"):
+        labels[f"{prefix}job-name"] = metadata.get("name", "")
+        labels[f"{prefix}controller-uid"] = uid
+    template["metadata"]["labels"] = labels
+    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+
+
+def _signing_request(obj: JsonObject, user: User) -> None:
+    spec = obj.setdefault("spec", {})
+    spec.update(user.to_json())
+    obj["status"] = {}
+
+
+_AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] = {
+    ("", "pods"): _pod,
+    ("", "namespaces"): _namespace,
+    ("", "services"): _service,
+    ("", "persistentvolumes"): _pending,
+    ("", "persistentvolumeclaims"): _pending,
+    ("", "replicationcontrollers"): _empty_status,
+    ("", "resourcequotas"): _empty_status,
+    ("apps", "deployments"): _empty_status,
+    ("apps", "replicasets"): _empty_status,
+    ("apps", "statefulsets"): _empty_status,
+    ("apps", "daemonsets"): _empty_status,
+    ("batch", "jobs"): _job,
+    ("batch", "cronjobs"): _empty_status,
+    ("networking.k8s.io", "ingresses"): _empty_status,
+    ("policy", "poddisruptionbudgets"): _empty_status,
+    ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
+}

@@ -1,0 +1,185 @@
+"""Update: carry over what belongs to the system, prepare by kind, admit, validate, store.
+
+An update of an object that is being deleted and has lost its last finalizer deletes it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from winkube.api.errors import BadRequestError, ConflictError, InvalidError
+from winkube.api.kinds import Kind
+from winkube.api.validation import validate_update
+from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.conversion import to_served, to_stored
+from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.core import MODIFIED, Registry
+from winkube.apiserver.registry.hook import nothing_to_finish
+from winkube.apiserver.registry.prepare import prepare_status, prepare_update
+from winkube.apiserver.served import Served
+from winkube.apiserver.storage import preview
+from winkube.base.types import JsonObject
+
+Prepare = Callable[[Kind, JsonObject, JsonObject], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of an object a write is about, and what it keeps of the old one."""
+
+    name: str
+    prepare: Prepare
+
+
+WHOLE: Final = Part("", prepare_update)
+STATUS: Final = Part("status", prepare_status)
+
+_CARRIED: Final = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "generateName",
+    "namespace",
+)
+
+
+class ModifiedError(ConflictError):
+    """Lost a race against another writer: who has no resourceVersion at stake may try again."""
+
+
+async def update(
+    registry: Registry,
+    served: Served,
+    old_item: Item,
+    new: JsonObject,
+    options: WriteOptions,
+    part: Part = WHOLE,
+) -> Item:
+    """Replace ``old_item``; the caller found it and resolved the name."""
+    old = to_served(served, old_item.load())
+    check_identity(served, new, old_item, old)
+    _carry_over(new, old)
+    part.prepare(served.kind, new, old)
+    await registry.admission.admit(
+        Admission(
+            "UPDATE",
+            served,
+            old_item.namespace,
+            old_item.name,
+            options.user,
+            new,
+            old,
+            part.name,
+            options.dry_run,
+        )
+    )
+    causes = validate_update(served.kind, new, old)
+    if causes:
+        raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
+    return await store_update(registry, served, old_item, to_stored(served, new), options)
+
+
+def check_identity(served: Served, new: JsonObject, item: Item, old: JsonObject) -> None:
+    metadata = new["metadata"]
+    name = metadata.get("name")
+    if name is not None and name != item.name:
+        raise BadRequestError(
+            f"the name of the object ({name}) does not match the name on the URL ({item.name})"
+        )
+    metadata["name"] = item.name
+    if metadata.get("namespace") not in (None, "", item.namespace):
+        raise BadRequestError(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    kind = served.kind
+    version = metadata.get("resourceVersion")
+    if version and version != str(item.revision):
+        raise ConflictError.of(kind.plural, item.name, MODIFIED, group=kind.group)
+    uid, current = metadata.get("uid"), old["metadata"].get("uid")
+    if uid and uid != current:
+        cause = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {current}"
+        raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
+
+
+def _carry_over(new: JsonObject, old: JsonObject) -> None:
+    fresh, kept = new["metadata"], old["metadata"]
+    fresh.pop("selfLink", None)
+    for name in _CARRIED:
+        if name in kept:
+            fresh[name] = kept[name]
+        else:
+            fresh.pop(name, None)
+    fresh["resourceVersion"] = kept.get("resourceVersion")
+    if "managedFields" in kept and "managedFields" not in fresh:
+        fresh["managedFields"] = kept["managedFields"]
+
+
+async def store_update(
+    registry: Registry, served: Served, old_item: Item, new: JsonObject, options: WriteOptions
+) -> Item:
+    """Write a validated object, or delete it if nothing holds it any more."""
+    old = old_item.load()
+    if new == old:
+        return old_item
+    if is_released(new):
+        return await _remove(registry, served, old_item, new, options)
+    hook = registry.hooks.get(served.prefix)
+    finish = hook.begin(new, old) if hook is not None else nothing_to_finish
+    stored = False
+    try:
+        if options.dry_run:
+            return preview(old_item, served, new)
+        item = await registry.storage.update(served, old_item, new)
+        if item is None:
+            raise modified(served, old_item.name)
+        stored = True
+        return item
+    finally:
+        finish(stored)
+
+
+async def _remove(
+    registry: Registry, served: Served, item: Item, new: JsonObject, options: WriteOptions
+) -> Item:
+    if not options.dry_run:
+        await delete_now(registry, served, item)
+    return preview(item, served, new)
+
+
+async def delete_now(registry: Registry, served: Served, item: Item) -> Item:
+    """Take the object out of the store; its addresses and ports become free."""
+    hook = registry.hooks.get(served.prefix)
+    finish = hook.begin(None, item.load()) if hook is not None else nothing_to_finish
+    gone: Item | None = None
+    try:
+        gone = await registry.storage.delete(served, item)
+        if gone is None:
+            raise modified(served, item.name)
+        return gone
+    finally:
+        finish(gone is not None)
+
+
+def is_released(obj: JsonObject) -> bool:
+    """Being deleted, past its grace period, and without finalizers."""
+    metadata = obj["metadata"]
+    return bool(
+        metadata.get("deletionTimestamp")
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+        and not _namespace_finalizers(obj)
+    )
+
+
+def _namespace_finalizers(obj: JsonObject) -> bool:
+    is_namespace = obj.get("kind") == "Namespace" and obj.get("apiVersion") == "v1"
+    return is_namespace and bool((obj.get("spec") or {}).get("finalizers"))
+
+
+def modified(served: Served, name: str) -> ModifiedError:
+    kind = served.kind
+    error = ConflictError.of(kind.plural, name, MODIFIED, group=kind.group)
+    return ModifiedError(error.message, details=error.details)

@@ -1,0 +1,102 @@
+"""From stored bytes to a response body: the object, a list, a Table, metadata only, or YAML.
+
+Plain JSON is the stored bytes themselves, joined. Everything else has to parse them.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from winkube.api.kinds import Kind
+from winkube.api.table import columns, to_row
+from winkube.apiserver.item import Item
+from winkube.apiserver.negotiate import YAML, Output
+from winkube.apiserver.registry.listing import ListResult
+from winkube.base.clock import Clock
+from winkube.base.types import JsonObject
+
+_META_GROUP: Final = "meta.k8s.io"
+
+
+class Renderer:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def item(self, kind: Kind, item: Item, output: Output, include: str = "") -> bytes:
+        if output.shape == "Table":
+            table = self._table(kind, [item], output, include)
+            table["metadata"]["resourceVersion"] = str(item.revision)
+            return encode(table, output)
+        if output.shape:
+            return encode(partial(item, output), output)
+        return item.data if output.media != YAML else encode(item.load(), output)
+
+    def listing(self, kind: Kind, result: ListResult, output: Output, include: str = "") -> bytes:
+        metadata: JsonObject = {"resourceVersion": str(result.revision)}
+        if result.token:
+            metadata["continue"] = result.token
+        if result.remaining is not None:
+            metadata["remainingItemCount"] = result.remaining
+        if output.shape == "Table":
+            table = self._table(kind, result.items, output, include)
+            table["metadata"] = metadata
+            return encode(table, output)
+        if output.shape:
+            return encode(
+                {
+                    "kind": "PartialObjectMetadataList",
+                    "apiVersion": f"{_META_GROUP}/{output.version}",
+                    "metadata": metadata,
+                    "items": [partial(item, output) for item in result.items],
+                },
+                output,
+            )
+        data = join_list(kind, metadata, [item.data for item in result.items])
+        return data if output.media != YAML else encode(orjson.loads(data), output)
+
+    def _table(self, kind: Kind, items: Sequence[Item], output: Output, include: str) -> JsonObject:
+        return {
+            "kind": "Table",
+            "apiVersion": f"{_META_GROUP}/{output.version}",
+            "metadata": {},
+            "columnDefinitions": columns(kind),
+            "rows": [self._row(kind, item, output, include) for item in items],
+        }
+
+    def _row(self, kind: Kind, item: Item, output: Output, include: str) -> JsonObject:
+        obj = item.load()
+        row: JsonObject = {"cells": to_row(kind, obj, self._clock)}
+        if include == "Object":
+            row["object"] = obj
+        elif include != "None":
+            row["object"] = _partial(obj, output)
+        return row
+
+
+def partial(item: Item, output: Output) -> JsonObject:
+    return _partial(item.load(), output)
+
+
+def _partial(obj: JsonObject, output: Output) -> JsonObject:
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"{_META_GROUP}/{output.version}",
+        "metadata": obj["metadata"],
+    }
+
+
+def join_list(kind: Kind, metadata: JsonObject, items: Sequence[bytes]) -> bytes:
+    head = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
+        f"{kind.kind}List".encode(),
+        kind.api_version.encode(),
+        orjson.dumps(metadata),
+    )
+    return b"".join((head, b",".join(items), b"]}\n"))
+
+
+def encode(document: Any, output: Output) -> bytes:
+    if output.media == YAML:
+        return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+    return orjson.dumps(document)

@@ -1,0 +1,90 @@
+"""The objects a cluster starts with; made once, left alone when they exist."""
+
+import logging
+from collections.abc import Iterator
+
+from winkube.api.defaults import apply_defaults
+from winkube.api.errors import AlreadyExistsError
+from winkube.apiserver.auth.user import SELF
+from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.core import Registry
+from winkube.apiserver.registry.create import create
+from winkube.apiserver.services.address import service_address
+from winkube.base.types import JsonObject
+
+log = logging.getLogger(__name__)
+
+Seed = tuple[tuple[str, str, str], str, JsonObject]  # resource, namespace, object
+
+
+async def seed(registry: Registry, config: ApiServerConfig) -> None:
+    for (group, version, plural), namespace, obj in _objects(config):
+        served = registry.resources.find(group, version, plural)
+        if served is None:
+            continue
+        if served.cache.get(served.key(namespace, obj["metadata"]["name"])) is not None:
+            continue
+        obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
+        apply_defaults(served.kind, obj)
+        try:
+            await create(registry, served, namespace, obj, WriteOptions(SELF))
+        except AlreadyExistsError:
+            log.debug("seed exists", extra={"key": obj["metadata"]["name"]})
+
+
+def _objects(config: ApiServerConfig) -> Iterator[Seed]:
+    for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
+        yield ("", "v1", "namespaces"), "", {"metadata": {"name": name}}
+    for name, value, text in (
+        (
+            "system-cluster-critical",
+            2000000000,
+            "Used for system critical pods that must run in the cluster, but can be moved to "
+            "another node if necessary.",
+        ),
+        (
+            "system-node-critical",
+            2000001000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+    ):
+        yield (
+            ("scheduling.k8s.io", "v1", "priorityclasses"),
+            "",
+            {"metadata": {"name": name}, "value": value, "description": text},
+        )
+    yield from _kubernetes_service(config)
+
+
+def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    address = str(service_address(config.service_cidr, 1))
+    port = {"name": "https", "port": 443, "protocol": "TCP", "targetPort": config.advertise_port}
+    spec = {"type": "ClusterIP", "clusterIP": address, "ports": [port], "sessionAffinity": "None"}
+    yield (
+        ("", "v1", "services"),
+        "default",
+        {"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec},
+    )
+    served_port = {"name": "https", "port": config.advertise_port, "protocol": "TCP"}
+    skip = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    subset = {"addresses": [{"ip": config.advertise_address}], "ports": [served_port]}
+    yield (
+        ("", "v1", "endpoints"),
+        "default",
+        {"metadata": {"name": "kubernetes", "labels": skip}, "subsets": [subset]},
+    )
+    yield (
+        ("discovery.k8s.io", "v1", "endpointslices"),
+        "default",
+        {
+            "metadata": {
+                "name": "kubernetes",
+                "labels": {"kubernetes.io/service-name": "kubernetes"},
+            },
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [config.advertise_address], "conditions": {"ready": True}}],
+            "ports": [served_port],
+        },
+    )

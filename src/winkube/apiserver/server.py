@@ -1,0 +1,84 @@
+"""The API server: opens the store, fills the cache, seeds, and serves until cancelled."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from aiohttp import web
+
+from winkube.api.kinds import served_kinds
+from winkube.api.schema import load_schema
+from winkube.apiserver.assembly import Parts, assemble
+from winkube.apiserver.cache import Cache
+from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.seed import seed
+from winkube.apiserver.served import storage_prefixes
+from winkube.apiserver.tls import server_context
+from winkube.base.clock import Clock, SystemClock
+from winkube.store.sqlite import SqliteStore
+from winkube.store.types import Store
+
+log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 1024
+_SHUTDOWN_SECONDS: Final = 2.0
+
+
+class ApiServer:
+    def __init__(self, config: ApiServerConfig, *, clock: Clock | None = None) -> None:
+        self.ready = asyncio.Event()
+        self._config = config
+        self._clock = clock or SystemClock()
+
+    async def run(self) -> None:
+        async with _open_store(self._config) as store, asyncio.TaskGroup() as group:
+            parts = await self._assemble(store)
+            following = group.create_task(parts.cache.run(), name="watch-cache")
+            # The cache's watch begins when its task first runs; nothing may be written before.
+            await asyncio.sleep(0)
+            try:
+                await seed(parts.registry, self._config)
+                await self._serve(parts)
+            finally:
+                following.cancel()
+
+    async def _assemble(self, store: Store) -> Parts:
+        schema = load_schema(self._config.kubernetes_version)
+        kinds = served_kinds(schema)
+        cache = Cache(store, storage_prefixes(kinds))
+        await cache.load()
+        return assemble(self._config, store, cache, schema, kinds, self._clock)
+
+    async def _serve(self, parts: Parts) -> None:
+        server = web.Server(parts.edge.handle, access_log=None, keepalive_timeout=630)
+        context = server_context(self._config)
+        loop = asyncio.get_running_loop()
+        listeners = [
+            await loop.create_server(server, sock=sock, ssl=context, backlog=_BACKLOG)
+            for sock in self._config.sockets
+        ]
+        log.info("serving", extra={"addresses": [_name(s) for s in self._config.sockets]})
+        self.ready.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for listener in listeners:
+                listener.close()
+            await server.shutdown(_SHUTDOWN_SECONDS)
+            await parts.close()
+
+
+@asynccontextmanager
+async def _open_store(config: ApiServerConfig) -> AsyncIterator[Store]:
+    store = await SqliteStore.open(config.store_path)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _name(sock: socket.socket) -> str:
+    return ":".join(str(part) for part in sock.getsockname()[:2])

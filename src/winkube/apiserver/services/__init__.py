@@ -1,0 +1,1 @@
+"""What Services own beyond their objects: cluster addresses and node ports."""

@@ -1,0 +1,80 @@
+"""Cluster addresses: a pool of numbers in the service range, taken and given back in memory.
+
+The objects themselves are the record: at start the pool is filled from them. One server owns the
+range, and it takes and writes in one process, so two requests never get the same number.
+"""
+
+import random
+from ipaddress import IPv4Address, IPv4Network
+from typing import Final
+
+# The lower part of the range is for those who choose: dynamic addresses come from above it
+# (KEP-3070: min(max(16, size/16), 256)).
+_SMALLEST_BAND: Final = 16
+_LARGEST_BAND: Final = 256
+
+
+def service_address(cidr: str, index: int) -> IPv4Address:
+    return IPv4Network(cidr)[index]
+
+
+class Pool:
+    """Numbers from ``low`` to ``high``, each held at most once."""
+
+    def __init__(self, low: int, high: int, *, band: int = 0, seed: int | None = None) -> None:
+        self._low, self._high = low, high
+        self._band = band
+        self._taken: set[int] = set()
+        self._random = random.Random(seed)
+
+    def __contains__(self, number: int) -> bool:
+        return self._low <= number <= self._high
+
+    @property
+    def free(self) -> int:
+        return self._high - self._low + 1 - len(self._taken)
+
+    def take(self, number: int) -> bool:
+        """False when somebody has it."""
+        if number in self._taken:
+            return False
+        self._taken.add(number)
+        return True
+
+    def take_any(self) -> int | None:
+        """A random free number, above the band while there is one; None when all are taken."""
+        for low, high in ((self._low + self._band, self._high), (self._low, self._high)):
+            found = self._search(low, high)
+            if found is not None:
+                self._taken.add(found)
+                return found
+        return None
+
+    def _search(self, low: int, high: int) -> int | None:
+        size = high - low + 1
+        if size <= 0:
+            return None
+        start = self._random.randrange(size)
+        for step in range(size):
+            number = low + (start + step) % size
+            if number not in self._taken:
+                return number
+        return None
+
+    def give_back(self, number: int) -> None:
+        self._taken.discard(number)
+
+
+def address_pool(cidr: str) -> Pool:
+    network = IPv4Network(cidr)
+    size = network.num_addresses - 2
+    band = min(max(_SMALLEST_BAND, network.num_addresses // 16), _LARGEST_BAND)
+    first = int(network.network_address) + 1
+    return Pool(first, first + size - 1, band=band if size > 2 * band else 0)
+
+
+def port_pool(low: int, high: int) -> Pool:
+    size = high - low + 1
+    # KEP-3668: min(max(16, size/32), 128)
+    band = min(max(16, size // 32), 128)
+    return Pool(low, high, band=band if size > 2 * band else 0)

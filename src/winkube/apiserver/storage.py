@@ -1,0 +1,83 @@
+"""Objects to bytes and into the store; what was answered is in the cache when a call returns.
+
+An object carries its own resourceVersion, which only the store's writer knows. So it is serialised
+once with a mark in that place, and the writer puts the number where the mark was.
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+import orjson
+
+from winkube.apiserver.cache import Cache
+from winkube.apiserver.item import Item
+from winkube.apiserver.served import Served
+from winkube.base.types import JsonObject
+from winkube.store.types import Entry, Revision, Store
+
+# Not guessable, so no user's text can hold it.
+_MARK: Final = secrets.token_hex(16)
+_FIELD: Final = f'"resourceVersion":"{_MARK}"'.encode()
+
+Seal = Callable[[str, bytes], bytes]
+
+
+class Storage:
+    """``seal`` and ``unseal`` are encryption at rest, by resource; identity when there is none."""
+
+    def __init__(
+        self, store: Store, cache: Cache, *, seal: Seal | None = None, unseal: Seal | None = None
+    ) -> None:
+        self._store = store
+        self._cache = cache
+        self._seal = seal
+        self._unseal = unseal
+
+    @property
+    def cache(self) -> Cache:
+        return self._cache
+
+    async def create(self, served: Served, key: str, obj: JsonObject) -> Item | None:
+        """None when the name is taken."""
+        entry = await self._store.create(key, self._value(served, obj))
+        return None if entry is None else await self._settled(served, entry)
+
+    async def update(self, served: Served, old: Item, obj: JsonObject) -> Item | None:
+        """None when somebody else wrote since ``old``."""
+        value = self._value(served, obj)
+        entry = await self._store.update(old.key, value, Revision(old.revision))
+        return None if entry is None else await self._settled(served, entry)
+
+    async def delete(self, served: Served, old: Item) -> Item | None:
+        entry = await self._store.delete(old.key, Revision(old.revision))
+        return None if entry is None else await self._settled(served, entry)
+
+    def _value(self, served: Served, obj: JsonObject) -> Callable[[Revision], bytes]:
+        obj["metadata"]["resourceVersion"] = _MARK
+        head, _, tail = orjson.dumps(obj).partition(_FIELD)
+        seal, prefix = self._seal, served.prefix
+
+        def value(revision: Revision) -> bytes:
+            data = b'%b"resourceVersion":"%d"%b' % (head, revision, tail)
+            return data if seal is None else seal(prefix, data)
+
+        return value
+
+    async def _settled(self, served: Served, entry: Entry) -> Item:
+        await self._cache.reach(entry.modified)
+        data = entry.value if self._unseal is None else self._unseal(served.prefix, entry.value)
+        namespace, _, name = entry.key[len(served.prefix) :].rpartition("/")
+        return Item(entry.key, data, entry.modified, (namespace, name))
+
+
+def preview(old: Item | None, served: Served, obj: JsonObject) -> Item:
+    """What a dry run answers: the object as it would be, under the revision it has now."""
+    metadata = obj["metadata"]
+    if old is None:
+        metadata.pop("resourceVersion", None)
+    else:
+        metadata["resourceVersion"] = str(old.revision)
+    place = (metadata.get("namespace", ""), metadata.get("name", ""))
+    key = served.key(*place)
+    return Item(key, orjson.dumps(obj), old.revision if old else 0, place)

@@ -1,0 +1,24 @@
+"""TLS contexts: ours toward clients (certificates optional), and ours toward kubelets."""
+
+import ssl
+
+from winkube.apiserver.config import ApiServerConfig
+
+
+def server_context(config: ApiServerConfig) -> ssl.SSLContext:
+    """A client may present a certificate; if it does, our CA must have signed it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(config.cert_file, config.key_file)
+    context.load_verify_locations(config.client_ca_file)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    # Upgraded connections (exec, port-forward) and watches need HTTP/1.1, which is all we speak.
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def kubelet_context(config: ApiServerConfig) -> ssl.SSLContext:
+    """Kubelets are reached by address; their certificates name it."""
+    context = ssl.create_default_context(cafile=str(config.kubelet_ca))
+    context.load_cert_chain(config.kubelet_client_cert, config.kubelet_client_key)
+    return context

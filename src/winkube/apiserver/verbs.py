@@ -1,0 +1,182 @@
+"""The generic verbs at the HTTP side: read the request, call the registry, render the answer."""
+
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from winkube.api.errors import BadRequestError
+from winkube.apiserver.body import decode, media_type, read_body
+from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
+from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions, parse_bool
+from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.core import Registry, get, not_found
+from winkube.apiserver.registry.create import create
+from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
+from winkube.apiserver.registry.listing import ListParams, Selection, list_items
+from winkube.apiserver.registry.patch import APPLY_PATCH, patch, patcher
+from winkube.apiserver.registry.update import WHOLE, Part, update
+from winkube.apiserver.render import Renderer
+from winkube.apiserver.watch import WatchServer
+from winkube.base.types import JsonObject
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+# Kinds whose deletion answers with the object instead of a Status (ReturnDeletedObject upstream).
+_RETURNED: Final = frozenset(
+    {
+        "pods",
+        "podtemplates",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+    }
+)
+
+
+class Verbs:
+    def __init__(self, registry: Registry, renderer: Renderer, watches: WatchServer) -> None:
+        self._registry = registry
+        self._renderer = renderer
+        self._by_verb: Mapping[str, Callable[[Call], Awaitable[web.StreamResponse]]] = {
+            "list": self.list,
+            "watch": watches.serve,
+            "create": self.create,
+            "update": self.change,
+            "patch": self.change,
+            "delete": self.delete,
+            "deletecollection": self.delete_collection,
+        }
+
+    async def handle(self, call: Call) -> web.StreamResponse:
+        if call.verb not in call.served.kind.verbs:
+            raise not_allowed()
+        if call.verb == "get":
+            return self.get(call)
+        return await self._by_verb[call.verb](call)
+
+    def answer(self, call: Call, item: Item, status: int = 200) -> web.Response:
+        shown = item_as_served(call.served, item)
+        data = self._renderer.item(call.served.kind, shown, call.output, call.include)
+        return reply(call, data, status)
+
+    def get(self, call: Call) -> web.Response:
+        return self.answer(call, get(call.served, *call.place))
+
+    async def list(self, call: Call) -> web.Response:
+        params = ListParams.parse(call.target.namespace, call.query)
+        selection = Selection.parse(call.served, call.query)
+        result = list_items(call.served, self._registry.storage.cache.revision, params, selection)
+        data = self._renderer.listing(call.served.kind, result, call.output, call.include)
+        return await reply_large(call, data)
+
+    async def create(self, call: Call) -> web.Response:
+        served = call.served
+        if call.target.name or bool(call.target.namespace) != served.kind.namespaced:
+            raise not_allowed()
+        options = WriteOptions.parse(call.user, call.query, "Create")
+        call.warnings = options.warnings
+        raw = await read_body(call.request)
+        document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
+        item = await create(self._registry, served, call.target.namespace, obj, options)
+        return self.answer(call, item, 201)
+
+    async def change(self, call: Call, part: Part = WHOLE) -> web.Response:
+        """PUT and PATCH, of the object or of a part of it."""
+        if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
+            raise not_allowed()
+        operation = "Update" if call.verb == "update" else "Patch"
+        options = WriteOptions.parse(call.user, call.query, operation)
+        call.warnings = options.warnings
+        raw = await read_body(call.request)
+        header = call.request.headers.get("Content-Type", "")
+        if call.verb == "update":
+            return await self._update(call, raw, options, part)
+        media = media_type(header)
+        if media == APPLY_PATCH:
+            return await self._apply(call, raw, options, part)
+        change = patcher(
+            self._registry.schema, call.served.kind, media, await decode(raw, "application/json")
+        )
+        item = await patch(self._registry, call.served, call.place, change, options, part)
+        return self.answer(call, item)
+
+    async def _update(
+        self, call: Call, raw: bytes, options: WriteOptions, part: Part
+    ) -> web.Response:
+        served = call.served
+        document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
+        key = served.key(*call.place)
+        current = served.cache.get(key)
+        if current is None:
+            raise not_found(served, call.target.name)
+        item = await update(self._registry, served, current, obj, options, part)
+        return self.answer(call, item)
+
+    async def _apply(
+        self, call: Call, raw: bytes, options: WriteOptions, part: Part
+    ) -> web.Response:
+        raise BadRequestError("server-side apply is not served")
+
+    async def delete(self, call: Call) -> web.Response:
+        if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
+            raise not_allowed()
+        options = DeleteOptions.parse(await self._delete_body(call), call.query)
+        write = WriteOptions(call.user, dry_run=options.dry_run)
+        outcome = await delete(self._registry, call.served, call.place, options, write)
+        return self._deleted(call, outcome, options)
+
+    def _deleted(self, call: Call, outcome: Deletion, options: DeleteOptions) -> web.Response:
+        kind = call.served.kind
+        if outcome.gone and kind.plural not in _RETURNED:
+            details: JsonObject = {
+                "name": outcome.item.name,
+                **({"group": kind.group} if kind.group else {}),
+                "kind": kind.plural,
+                "uid": outcome.item.load()["metadata"].get("uid"),
+            }
+            return reply_json(
+                {
+                    "kind": "Status",
+                    "apiVersion": "v1",
+                    "metadata": {},
+                    "status": "Success",
+                    "details": details,
+                }
+            )
+        accepted = not outcome.gone and options.orphan is False
+        return self.answer(call, outcome.item, 202 if accepted else 200)
+
+    async def _delete_body(self, call: Call) -> JsonObject:
+        raw = await read_body(call.request)
+        if not raw.strip():
+            return {}
+        document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        if not isinstance(document, dict):
+            raise BadRequestError("the body of a deletion has to be DeleteOptions")
+        return document
+
+    async def delete_collection(self, call: Call) -> web.Response:
+        served = call.served
+        options = DeleteOptions.parse(await self._delete_body(call), call.query)
+        params = ListParams.parse(call.target.namespace, call.query)
+        selection = Selection.parse(served, call.query)
+        result = list_items(served, self._registry.storage.cache.revision, params, selection)
+        write = WriteOptions(call.user, dry_run=options.dry_run)
+        for item in result.items:
+            if served.cache.get(item.key) is None:
+                continue
+            place = (item.namespace, item.name)
+            await delete(self._registry, served, place, options, write)
+        data = self._renderer.listing(served.kind, result, call.output, call.include)
+        return await reply_large(call, data)
+
+
+def is_watch(query: dict[str, str]) -> bool:
+    return parse_bool(query.get("watch", "")) or query.get("watch") == ""

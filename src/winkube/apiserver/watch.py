@@ -1,0 +1,218 @@
+"""Watch: a stream of changes, from the cache's window on, as stored bytes.
+
+A change is rendered once for each form watchers ask for, whatever their number. A watcher that
+does not read is cut off: its queue is bounded, and so is the time a write to it may take.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import orjson
+from aiohttp import web
+
+from winkube.api.errors import ApiError, Cause, ExpiredError, InvalidError
+from winkube.apiserver.cache import Cache, Change, Watcher
+from winkube.apiserver.call import Call
+from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.item import Item, with_revision
+from winkube.apiserver.options import parse_bool
+from winkube.apiserver.registry.listing import Selection, parse_count, parse_version
+from winkube.apiserver.render import Renderer
+from winkube.base.clock import Clock
+
+if TYPE_CHECKING:
+    from winkube.base.types import JsonObject
+
+_BOOKMARK_SECONDS: Final = 60.0
+_POLL_SECONDS: Final = 5.0  # how long a client that went away may go unnoticed
+_WRITE_SECONDS: Final = 20.0
+_MIN_TIMEOUT: Final = 1800.0
+_CHUNK: Final = 512  # items per write while a watch starts
+
+
+@dataclass(frozen=True, slots=True)
+class WatchParams:
+    version: str = ""
+    timeout: int = 0
+    bookmarks: bool = False
+    initial: bool = False
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> "WatchParams":
+        initial = query.get("sendInitialEvents", "")
+        match = query.get("resourceVersionMatch", "")
+        if initial and match != "NotOlderThan":
+            problem = (
+                "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            )
+        elif match and not initial:
+            problem = (
+                "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents "
+                "is provided"
+            )
+        else:
+            return cls(
+                version=query.get("resourceVersion", ""),
+                timeout=parse_count("timeoutSeconds", query.get("timeoutSeconds", "")),
+                bookmarks=parse_bool(query.get("allowWatchBookmarks", "")),
+                initial=parse_bool(initial),
+            )
+        cause = Cause("FieldValueForbidden", problem, "resourceVersionMatch")
+        raise InvalidError.of("ListOptions", "", [cause], group="meta.k8s.io")
+
+
+class WatchServer:
+    def __init__(self, cache: Cache, renderer: Renderer, clock: Clock) -> None:
+        self._cache = cache
+        self._renderer = renderer
+        self._clock = clock
+
+    async def serve(self, call: Call) -> web.StreamResponse:
+        selection = Selection.parse(call.served, call.query, call.target.name)
+        params = WatchParams.parse(call.query)
+        folder = call.served.folder(call.target.namespace)
+        stream = _Stream(call, selection, self._renderer)
+        with call.served.cache.subscribe(folder) as watcher:
+            # No await between these: nothing may change between the state and the subscription.
+            revision = self._cache.revision
+            try:
+                frames = list(self._first(call, stream, params, folder))
+            except ExpiredError as error:
+                frames, watcher.lagged = [_error_frame(error)], True
+            await stream.open()
+            try:
+                for start in range(0, len(frames), _CHUNK):
+                    await stream.write(b"".join(frames[start : start + _CHUNK]))
+                if not watcher.lagged:
+                    skip = max(revision, _number(params.version))
+                    await self._follow(stream, watcher, params, skip)
+            except (TimeoutError, ConnectionError):
+                stream.abort()
+        return stream.response
+
+    def _first(
+        self, call: Call, stream: "_Stream", params: WatchParams, folder: str
+    ) -> Iterator[bytes]:
+        cache = call.served.cache
+        if params.initial or params.version in ("", "0"):
+            for item in cache.items(folder):
+                if stream.selection.matches(item_as_served(call.served, item)):
+                    yield stream.frame("ADDED", item)
+            if params.initial and params.bookmarks:
+                yield stream.bookmark(self._cache.revision, initial_end=True)
+            return
+        for change in cache.changes_after(parse_version(params.version)):
+            if change.item.key.startswith(folder):
+                yield from stream.frames(change)
+
+    async def _follow(
+        self, stream: "_Stream", watcher: Watcher, params: WatchParams, skip: int
+    ) -> None:
+        now = self._clock.monotonic()
+        end = now + (params.timeout or _MIN_TIMEOUT * (1 + random.random()))
+        bookmark = now + _BOOKMARK_SECONDS
+        while now < end and stream.connected:
+            changes = await watcher.take(max(0.0, min(end - now, bookmark - now, _POLL_SECONDS)))
+            if watcher.lagged:
+                return
+            data = b"".join(
+                frame
+                for change in changes
+                if change.revision > skip
+                for frame in stream.frames(change)
+            )
+            now = self._clock.monotonic()
+            if params.bookmarks and now >= min(bookmark, end):
+                data += stream.bookmark(self._cache.revision)
+                bookmark = now + _BOOKMARK_SECONDS
+            if data:
+                await stream.write(data)
+
+
+class _Stream:
+    """One watcher's connection, and how changes look on it."""
+
+    def __init__(self, call: Call, selection: Selection, renderer: Renderer) -> None:
+        self.selection = selection
+        self.response = web.StreamResponse(
+            headers={"Content-Type": call.output.media, "Cache-Control": "no-cache, private"}
+        )
+        self._call = call
+        self._renderer = renderer
+        # Renderings are shared between watchers of the same form.
+        self._form = (call.served.kind.api_version, call.output, call.include)
+
+    @property
+    def connected(self) -> bool:
+        transport = self._call.request.transport
+        return transport is not None and not transport.is_closing()
+
+    async def open(self) -> None:
+        await self.response.prepare(self._call.request)
+
+    async def write(self, data: bytes) -> None:
+        async with asyncio.timeout(_WRITE_SECONDS):
+            await self.response.write(data)
+
+    def abort(self) -> None:
+        transport = self._call.request.transport
+        if transport is not None:
+            transport.abort()
+
+    def frames(self, change: Change) -> Iterator[bytes]:
+        """No frame or one: what this change means to somebody who sees only the selection."""
+        if self.selection.everything:
+            kind = change.type
+        else:
+            now = change.type != "DELETED" and self._matches(change.item)
+            before = change.previous is not None and self._matches(change.previous)
+            if not now and not before:
+                return
+            kind = ("MODIFIED" if before else "ADDED") if now else "DELETED"
+        key = (kind, self._form)
+        frame = change.frames.get(key)
+        if frame is None:
+            frame = change.frames[key] = self.frame(kind, _shown(change, kind))
+        yield frame
+
+    def _matches(self, item: Item) -> bool:
+        return self.selection.matches(item_as_served(self._call.served, item))
+
+    def frame(self, kind: str, item: Item) -> bytes:
+        call = self._call
+        shown = item_as_served(call.served, item)
+        data = self._renderer.item(call.served.kind, shown, call.output, call.include)
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), data)
+
+    def bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
+        kind = self._call.served.kind
+        metadata: JsonObject = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if initial_end:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        obj: JsonObject = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        shape = self._call.output.shape
+        if shape:
+            obj["kind"], obj["apiVersion"] = shape, f"meta.k8s.io/{self._call.output.version}"
+            if shape == "Table":
+                obj |= {"columnDefinitions": [], "rows": []}
+        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+
+def _shown(change: Change, kind: str) -> Item:
+    """What leaves a selection is shown as it was, under the revision at which it left."""
+    if kind != "DELETED":
+        return change.item
+    old = change.previous or change.item
+    data = with_revision(old.data, change.revision)
+    return Item(old.key, data, change.revision, (old.namespace, old.name))
+
+
+def _error_frame(error: ApiError) -> bytes:
+    return orjson.dumps({"type": "ERROR", "object": error.to_status()}) + b"\n"
+
+
+def _number(version: str) -> int:
+    return int(version) if version.isascii() and version.isdigit() else 0

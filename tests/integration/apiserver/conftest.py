@@ -1,0 +1,253 @@
+"""An API server on loopback, in a thread of the test process, with real certificates."""
+
+import asyncio
+import contextlib
+import datetime
+import ipaddress
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import uvloop
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
+
+from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.server import ApiServer
+
+KUBECTLS = [
+    path
+    for minor in range(28, 34)
+    if (path := Path(f"/usr/lib/google-cloud-sdk/bin/kubectl.1.{minor}")).exists()
+] or [Path("kubectl")]
+
+
+class Authority:
+    """A throw-away certificate authority in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test-ca")])
+        self._certificate = self._sign(self._name, self._key.public_key(), is_ca=True)
+        self.file = folder / "ca.crt"
+        self.file.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
+
+    def issue(self, stem: str, name: str, groups: tuple[str, ...] = ()) -> tuple[Path, Path]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name(
+            [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+            + [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+        )
+        certificate = self._sign(subject, key.public_key(), is_ca=False)
+        cert_file, key_file = self.folder / f"{stem}.crt", self.folder / f"{stem}.key"
+        cert_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        key_file.write_bytes(private_pem(key))
+        return cert_file, key_file
+
+    def _sign(self, subject: x509.Name, key: Any, *, is_ca: bool) -> x509.Certificate:
+        now = datetime.datetime.now(datetime.UTC)
+        names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(minutes=5))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(is_ca, None), critical=True)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        )
+        return builder.sign(self._key, hashes.SHA256())
+
+
+def private_pem(key: Any) -> bytes:
+    pem: bytes = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return pem
+
+
+@dataclass
+class Running:
+    """A server that answers, and how to reach it."""
+
+    url: str
+    authority: Authority
+    folder: Path
+    admin: tuple[Path, Path]
+
+    def kubeconfig(self, stem: str = "admin", files: tuple[Path, Path] | None = None) -> Path:
+        cert, key = files or self.admin
+        path = self.folder / f"{stem}.kubeconfig"
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+            "clusters": [
+                {
+                    "name": "test",
+                    "cluster": {
+                        "server": self.url,
+                        "certificate-authority": str(self.authority.file),
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": "test",
+                    "user": {"client-certificate": str(cert), "client-key": str(key)},
+                }
+            ],
+        }
+        path.write_bytes(orjson.dumps(config))
+        return path
+
+    def ssl_context(self, files: tuple[Path, Path] | None = None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self.authority.file))
+        cert, key = files or self.admin
+        context.load_cert_chain(cert, key)
+        return context
+
+
+def make_config(folder: Path, authority: Authority, sock: socket.socket) -> ApiServerConfig:
+    cert, key = authority.issue("server", "kube-apiserver")
+    kubelet_cert, kubelet_key = authority.issue(
+        "kubelet-client", "kube-apiserver-kubelet-client", ("system:masters",)
+    )
+    account_key = folder / "sa.key"
+    account_key.write_bytes(private_pem(rsa.generate_private_key(65537, 2048)))
+    return ApiServerConfig(
+        sockets=(sock,),
+        cert_file=cert,
+        key_file=key,
+        client_ca_file=authority.file,
+        kubelet_client_cert=kubelet_cert,
+        kubelet_client_key=kubelet_key,
+        kubelet_ca=authority.file,
+        store_path=folder / "state.db",
+        service_account_key=account_key,
+        advertise_address="127.0.0.1",
+        advertise_port=sock.getsockname()[1],
+    )
+
+
+@contextlib.contextmanager
+def run_server(config: ApiServerConfig) -> Iterator[None]:
+    """Serve in a thread of its own until the block ends."""
+    started = threading.Event()
+    control: dict[str, Any] = {}
+
+    async def main() -> None:
+        server = ApiServer(config)
+        control["loop"] = asyncio.get_running_loop()
+        control["task"] = asyncio.current_task()
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(server.run())
+            await server.ready.wait()
+            started.set()
+            await serving
+
+    def target() -> None:
+        with (
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+            contextlib.suppress(asyncio.CancelledError),
+        ):
+            try:
+                runner.run(main())
+            except BaseException as error:
+                control["error"] = error
+                raise
+            finally:
+                started.set()
+
+    thread = threading.Thread(target=target, name="apiserver")
+    thread.start()
+    started.wait(30)
+    if "error" in control:
+        thread.join()
+        raise control["error"]
+    try:
+        yield
+    finally:
+        control["loop"].call_soon_threadsafe(control["task"].cancel)
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def listen() -> socket.socket:
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(("127.0.0.1", 0))
+    return sock
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("apiserver")
+    authority = Authority(folder)
+    sock = listen()
+    config = make_config(folder, authority, sock)
+    port = sock.getsockname()[1]
+    admin = authority.issue("admin", "kubernetes-admin", ("system:masters",))
+    with run_server(config):
+        yield Running(f"https://127.0.0.1:{port}", authority, folder, admin)
+
+
+@dataclass
+class Kubectl:
+    program: Path
+    config: Path
+    cache: Path
+
+    def __call__(self, *args: str, stdin: str | None = None, check: bool = True) -> str:
+        done = self.run(*args, stdin=stdin)
+        if check and done.returncode != 0:
+            raise AssertionError(f"kubectl {' '.join(args)}: {done.stderr}{done.stdout}")
+        return done.stdout if check else done.stdout + done.stderr
+
+    def run(self, *args: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+        command = [str(self.program), "--kubeconfig", str(self.config)]
+        return subprocess.run(
+            [*command, "--cache-dir", str(self.cache), *args],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="session", params=KUBECTLS, ids=lambda path: path.name)
+def any_kubectl(
+    request: pytest.FixtureRequest, server: Running, tmp_path_factory: pytest.TempPathFactory
+) -> Kubectl:
+    """One of several versions; a test that asks for it runs once with each."""
+    return Kubectl(request.param, server.kubeconfig(), tmp_path_factory.mktemp("kubectl"))
+
+
+@pytest.fixture(scope="session")
+def kubectl(server: Running, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(KUBECTLS[-1], server.kubeconfig(), tmp_path_factory.mktemp("kubectl"))
+
+
+@pytest.fixture
+def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"t-{abs(hash(request.node.nodeid)) % 10**9}"
+    kubectl("create", "namespace", name)
+    kubectl("create", "serviceaccount", "default", "-n", name)
+    yield name
+    kubectl("delete", "namespace", name, "--wait=false")
