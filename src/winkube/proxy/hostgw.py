@@ -98,8 +98,8 @@ class HostGateway:
             cluster_dns=config.cluster_dns,
             cluster_domain=config.cluster_domain,
         )
-        hns = AsyncHnsClient(config.hns_socket)
-        await ensure_windows_network(hns, wanted, config.cni_conf_dir, config.cni_data_dir)
+        async with AsyncHnsClient(config.hns_socket) as hns:
+            await ensure_windows_network(hns, wanted, config.cni_conf_dir, config.cni_data_dir)
 
 
 async def node_interface(ip: str) -> IPv4Interface:

@@ -46,12 +46,12 @@ class WindowsProxy:
         self._services = Informer(client, SERVICES)
         self._slices = Informer(client, ENDPOINTSLICES)
         changes = ServiceChanges(self._services, self._slices, config.node_name)
-        plane = HnsPlane(AsyncHnsClient(hns_socket), config.network_name)
-        self._loop = SyncLoop(changes, plane, config)
+        self._hns = AsyncHnsClient(hns_socket)
+        self._loop = SyncLoop(changes, HnsPlane(self._hns, config.network_name), config)
         self.ready = self._loop.ready
 
     async def run(self) -> None:
-        async with asyncio.TaskGroup() as group:
+        async with self._hns, asyncio.TaskGroup() as group:
             group.create_task(self._services.run(), name="proxy services")
             group.create_task(self._slices.run(), name="proxy endpoint slices")
             group.create_task(self._loop.run(), name="proxy sync")

@@ -1,0 +1,39 @@
+from winkube.base.types import JsonObject
+from winkube.proxy.route import plan_route_commands, plan_routes, pod_range
+
+
+def node(name: str, cidr: str | None, address: str | None) -> JsonObject:
+    addresses = [{"type": "Hostname", "address": name}]
+    if address:
+        addresses.append({"type": "InternalIP", "address": address})
+    return {
+        "metadata": {"name": name},
+        "spec": {"podCIDR": cidr} if cidr else {},
+        "status": {"addresses": addresses},
+    }
+
+
+def test_every_other_node_that_is_complete_gets_a_route() -> None:
+    nodes = [
+        node("lin-1", "10.244.0.0/24", "172.30.0.11"),
+        node("win-1", "10.244.1.0/24", "172.30.0.12"),
+        node("win-2", None, "172.30.0.13"),
+        node("win-3", "10.244.3.0/24", None),
+        node("win-4", "not a range", "172.30.0.15"),
+    ]
+    assert plan_routes(nodes, "lin-1") == {"10.244.1.0/24": "172.30.0.12"}
+
+
+def test_only_differences_become_commands() -> None:
+    wanted = {"10.244.1.0/24": "172.30.0.12", "10.244.2.0/24": "172.30.0.13"}
+    present = {"10.244.1.0/24": "172.30.0.12", "10.244.2.0/24": "172.30.0.99", "10.244.9.0/24": "x"}
+    assert plan_route_commands(wanted, present) == [
+        "route del 10.244.9.0/24 proto 174",
+        "route replace 10.244.2.0/24 via 172.30.0.13 proto 174",
+    ]
+    assert plan_route_commands(wanted, wanted) == []
+
+
+def test_a_dual_stack_node_s_ipv4_range_is_found() -> None:
+    spec = {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64", "10.244.7.0/24"]}
+    assert str(pod_range({"spec": spec})) == "10.244.7.0/24"

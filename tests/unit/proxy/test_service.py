@@ -1,0 +1,119 @@
+from typing import Any
+
+import pytest
+
+from winkube.base.types import JsonObject
+from winkube.proxy.service import Backend, parse_service_ports, plan_usable, service_of_slice
+
+
+def service(**spec: Any) -> JsonObject:
+    return {
+        "metadata": {"namespace": "default", "name": "web"},
+        "spec": {"clusterIP": "10.96.0.7", "ports": [{"port": 80}], **spec},
+    }
+
+
+def slice_of(*endpoints: JsonObject, **changes: Any) -> JsonObject:
+    return {
+        "metadata": {"namespace": "default", "labels": {"kubernetes.io/service-name": "web"}},
+        "addressType": "IPv4",
+        "ports": [{"port": 8080}],
+        "endpoints": list(endpoints),
+        **changes,
+    }
+
+
+def endpoint(ip: str, node: str = "other", **conditions: bool) -> JsonObject:
+    return {"addresses": [ip], "nodeName": node, "conditions": conditions}
+
+
+def test_a_port_carries_the_service_s_addresses_and_policies() -> None:
+    found = parse_service_ports(
+        {
+            **service(
+                ports=[{"name": "http", "port": 80, "nodePort": 30080}],
+                externalIPs=["192.0.2.1", "2001:db8::1"],
+                externalTrafficPolicy="Local",
+                internalTrafficPolicy="Local",
+                sessionAffinity="ClientIP",
+                healthCheckNodePort=30999,
+                loadBalancerSourceRanges=["10.0.0.0/8", "2001:db8::/32"],
+            ),
+            "status": {
+                "loadBalancer": {
+                    "ingress": [
+                        {"ip": "192.0.2.2"},
+                        {"hostname": "x"},
+                        {"ip": "192.0.2.3", "ipMode": "Proxy"},
+                    ]
+                }
+            },
+        },
+        [],
+        "lin-1",
+    )
+    (port,) = found
+    assert port.identity == "default/web:http/tcp"
+    assert (port.node_port, port.health_check_port, port.affinity_seconds) == (30080, 30999, 10800)
+    assert (port.external_ips, port.ingress_ips) == (("192.0.2.1",), ("192.0.2.2",))
+    assert port.source_ranges == ("10.0.0.0/8",)
+    assert port.internal_local
+    assert port.external_local
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        None,
+        service(clusterIP="None"),
+        service(clusterIP=""),
+        service(type="ExternalName"),
+        service(clusterIP="fd00::1", clusterIPs=["fd00::1"]),
+        {
+            **service(),
+            "metadata": {
+                "name": "web",
+                "labels": {"service.kubernetes.io/service-proxy-name": "other"},
+            },
+        },
+    ],
+    ids=["absent", "headless", "unallocated", "external name", "ipv6", "other proxy"],
+)
+def test_some_services_are_not_ours_to_serve(obj: JsonObject | None) -> None:
+    assert parse_service_ports(obj, [], "lin-1") == ()
+
+
+def test_backends_come_from_the_slices_port_of_the_same_name_and_protocol() -> None:
+    both = service(ports=[{"name": "a", "port": 53, "protocol": "UDP"}, {"name": "b", "port": 53}])
+    slices = [
+        slice_of(
+            endpoint("10.244.1.2", "lin-1"),
+            ports=[{"name": "a", "port": 5353, "protocol": "UDP"}, {"name": "b", "port": None}],
+        ),
+        slice_of(endpoint("fd00::2"), addressType="IPv6"),
+    ]
+    udp, tcp = parse_service_ports(both, slices, "lin-1")
+    assert udp.backends == (Backend("10.244.1.2", 5353, local=True),)
+    assert tcp.backends == ()
+
+
+def test_a_pod_seen_in_two_slices_counts_once_and_as_ready() -> None:
+    slices = [
+        slice_of(endpoint("10.244.1.2", ready=True)),
+        slice_of(endpoint("10.244.1.2", ready=False)),
+    ]
+    (port,) = parse_service_ports(service(), slices, "lin-1")
+    assert port.backends == (Backend("10.244.1.2", 8080),)
+
+
+def test_terminating_backends_serve_only_when_no_other_is_left() -> None:
+    ready = Backend("10.0.0.1", 80)
+    leaving = Backend("10.0.0.2", 80, ready=False, serving=True, terminating=True)
+    broken = Backend("10.0.0.3", 80, ready=False, serving=False)
+    assert plan_usable([ready, leaving, broken]) == (ready,)
+    assert plan_usable([leaving, broken]) == (leaving,)
+    assert plan_usable([broken]) == ()
+
+
+def test_an_unlabelled_slice_belongs_to_no_service() -> None:
+    assert service_of_slice({"metadata": {"namespace": "default"}}) is None

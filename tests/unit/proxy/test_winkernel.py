@@ -1,0 +1,123 @@
+from typing import Any
+
+import pytest
+
+from winkube.proxy.service import Backend, ServicePort
+from winkube.proxy.winkernel import (
+    Balancer,
+    EndpointTable,
+    Features,
+    Installed,
+    balancer_document,
+    conjure_mac,
+    plan_balancers,
+)
+
+ALL = Features(dsr=True, session_affinity=True, modify_balancer=True)
+LOCAL, REMOTE = Backend("10.244.1.2", 8080, local=True), Backend("10.244.2.2", 8080)
+
+
+def plan(features: Features = ALL, **changes: Any) -> dict[str, Balancer]:
+    values: dict[str, Any] = {
+        "service": "default/web",
+        "name": "",
+        "protocol": "TCP",
+        "cluster_ip": "10.96.0.7",
+        "port": 80,
+        "node_port": 30080,
+        "external_ips": ("192.0.2.1",),
+        "ingress_ips": ("192.0.2.2",),
+        "backends": (LOCAL, REMOTE),
+        **changes,
+    }
+    return {b.vip: b for b in plan_balancers(ServicePort(**values), features)}
+
+
+def flags(balancers: dict[str, Balancer]) -> dict[str, tuple[int, int, int]]:
+    """vip -> (load balancer flags, port flags, number of backends)."""
+    return {vip: (b.flags, b.port_flags, len(b.backends)) for vip, b in balancers.items()}
+
+
+def test_the_flags_of_each_front_end() -> None:
+    assert flags(plan()) == {
+        "10.96.0.7": (0, 0, 2),
+        "": (0, 18, 2),
+        "192.0.2.1": (0, 16, 2),
+        "192.0.2.2": (0, 16, 2),
+    }
+
+
+def test_the_local_policy_returns_directly_and_keeps_to_local_backends() -> None:
+    assert flags(plan(external_local=True)) == {
+        "10.96.0.7": (0, 0, 2),
+        "": (1, 18, 1),
+        "192.0.2.1": (1, 16, 1),
+        "192.0.2.2": (1, 16, 1),
+    }
+    assert flags(plan(internal_local=True))["10.96.0.7"] == (0, 0, 1)
+
+
+def test_without_dsr_the_local_policy_is_not_honoured() -> None:
+    assert flags(plan(Features(), external_local=True))[""] == (0, 18, 2)
+
+
+def test_preserve_destination_uses_the_mux_at_ingress() -> None:
+    assert flags(plan(preserve_destination=True)) == {
+        "10.96.0.7": (0, 0, 2),
+        "": (0, 18, 1),
+        "192.0.2.1": (0, 16, 2),
+        "192.0.2.2": (1, 28, 1),
+    }
+
+
+def test_affinity_needs_a_recent_hns() -> None:
+    assert {b.distribution for b in plan(affinity_seconds=60).values()} == {2}
+    assert {b.distribution for b in plan(Features(), affinity_seconds=60).values()} == {0}
+
+
+def test_front_ends_without_backends_are_left_out() -> None:
+    assert list(plan(backends=(REMOTE,), external_local=True)) == ["10.96.0.7"]
+    assert plan(backends=()) == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ((9, 2), Features()),
+        ((9, 5), Features(dsr=True)),
+        ((10, 1), Features()),
+        ((13, 2), Features(dsr=True, session_affinity=True)),
+        ((15, 4), ALL),
+    ],
+)
+def test_features_by_version(version: tuple[int, int], expected: Features) -> None:
+    assert Features.of_version(version) == expected
+
+
+def test_the_remote_endpoint_s_hardware_address_is_made_of_its_ip() -> None:
+    assert conjure_mac("10.244.1.5") == "02-11-0a-f4-01-05"
+
+
+def test_an_installed_balancer_is_recognised_whatever_the_case_of_its_endpoints() -> None:
+    balancer = plan()[""]
+    document = {"ID": "X", **balancer_document(balancer, ["AB-1", "cd-2"])}
+    installed = Installed.parse(document)
+    assert installed is not None
+    assert installed.is_for(balancer, frozenset({"ab-1", "CD-2"}))
+    assert not installed.is_for(balancer, frozenset({"ab-1"}))
+    assert not installed.is_for(plan(backends=(LOCAL,))[""], frozenset({"ab-1"}))
+    assert Installed.parse({**document, "PortMappings": []}) is None
+
+
+def test_a_local_endpoint_hides_a_remote_one() -> None:
+    documents: list[dict[str, Any]] = [
+        {"ID": "r1", "Flags": 1, "IpConfigurations": [{"IpAddress": "10.244.1.2"}]},
+        {"ID": "l1", "IpConfigurations": [{"IpAddress": "10.244.1.2"}]},
+        {"ID": "r2", "Flags": 1, "IpConfigurations": [{"IpAddress": "10.244.2.2"}]},
+        {"ID": "r3", "Flags": 1, "IpConfigurations": [{"IpAddress": "10.244.2.2"}]},
+    ]
+    table = EndpointTable.parse(documents)
+    assert table.find("10.244.1.2") == "l1"
+    assert table.find("10.244.2.2") == "r2"
+    assert sorted(table.duplicates) == ["r1", "r3"]
+    assert table.find("10.244.3.3") is None
