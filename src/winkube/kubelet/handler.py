@@ -1,0 +1,146 @@
+"""What probes and lifecycle hooks do: run a command, open a port, ask over HTTP."""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+
+from winkube.base.types import JsonObject
+from winkube.kubelet.errors import HookError
+from winkube.kubelet.pod.state import CriCaller
+from winkube.wire import cri
+from winkube.wire.cri_client import CriError
+
+MAX_BODY: Final = 10 * 1024
+USER_AGENT: Final = "kube-probe/1.34"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A container to act on: its id, the pod's address and the container's named ports."""
+
+    container_id: str
+    ip: str
+    container: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    ok: bool
+    output: str = ""
+
+
+async def run_exec(
+    caller: CriCaller, target: Target, command: list[str], timeout: float
+) -> Outcome:
+    request = cri.ExecSyncRequest(
+        container_id=target.container_id, cmd=command, timeout=max(1, int(timeout))
+    )
+    try:
+        answer = await caller.call("ExecSync", request, timeout=timeout + 5)
+    except CriError as error:
+        if error.code.name == "DEADLINE_EXCEEDED":
+            return Outcome(False, f'command "{" ".join(command)}" timed out')
+        return Outcome(False, str(error))
+    output = (answer.stdout + answer.stderr).decode(errors="replace")[:MAX_BODY]
+    return Outcome(answer.exit_code == 0, output)
+
+
+async def run_tcp(target: Target, action: JsonObject, timeout: float) -> Outcome:
+    host, port = action.get("host") or target.ip, find_port(action.get("port"), target.container)
+    try:
+        async with asyncio.timeout(timeout):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+    except TimeoutError:
+        return Outcome(False, f"dial tcp {_address(host, port)}: i/o timeout")
+    except OSError as error:
+        return Outcome(False, f"dial tcp {_address(host, port)}: {_words(error)}")
+    return Outcome(True)
+
+
+async def run_http(target: Target, action: JsonObject, timeout: float) -> Outcome:
+    host, port = action.get("host") or target.ip, find_port(action.get("port"), target.container)
+    scheme = str(action.get("scheme") or "HTTP").lower()
+    path = str(action.get("path") or "/")
+    url = f"{scheme}://{_address(host, port)}{path if path.startswith('/') else '/' + path}"
+    headers = {"User-Agent": USER_AGENT, "Accept": "*/*"}
+    headers |= {entry["name"]: entry["value"] for entry in action.get("httpHeaders") or []}
+    try:
+        # A new connection each time, and any certificate will do: this asks "are you there?"
+        async with (
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=timeout), trust_env=False
+            ) as session,
+            session.get(url, headers=headers, ssl=_any_certificate(scheme)) as response,
+        ):
+            body = await response.content.read(MAX_BODY)
+    except TimeoutError:
+        return Outcome(
+            False,
+            f'Get "{url}": context deadline exceeded (Client.Timeout exceeded while awaiting '
+            "headers)",
+        )
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return Outcome(False, f'Get "{url}": {_dial(error, host, port)}')
+    if 200 <= response.status < 400:
+        return Outcome(True, body.decode(errors="replace"))
+    return Outcome(False, f"HTTP probe failed with statuscode: {response.status}")
+
+
+def _any_certificate(scheme: str) -> ssl.SSLContext | bool:
+    if scheme != "https":
+        return True
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _dial(error: Exception, host: str, port: int) -> str:
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, OSError):
+        return f"dial tcp {_address(host, port)}: {_words(cause)}"
+    return str(error) or type(error).__name__
+
+
+def _words(error: OSError) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "connect: connection refused"
+    return f"connect: {(error.strerror or str(error)).lower()}"
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def find_port(port: object, container: JsonObject) -> int:
+    """A number, or the name of one of the container's ports."""
+    if isinstance(port, int):
+        return port
+    text = str(port or "")
+    for entry in container.get("ports") or []:
+        if entry.get("name") == text:
+            return int(entry["containerPort"])
+    if text.isdigit():
+        return int(text)
+    raise HookError(f'couldn\'t find port "{text}" in container "{container["name"]}"')
+
+
+async def run_hook(caller: CriCaller, target: Target, action: JsonObject, timeout: float) -> None:
+    """A postStart or preStop handler; HookError when it fails."""
+    if "sleep" in action:
+        await asyncio.sleep(float(action["sleep"]["seconds"]))
+        return
+    if "exec" in action:
+        outcome = await run_exec(caller, target, action["exec"].get("command") or [], timeout)
+    elif "httpGet" in action:
+        outcome = await run_http(target, action["httpGet"], timeout)
+    elif "tcpSocket" in action:
+        outcome = await run_tcp(target, action["tcpSocket"], timeout)
+    else:
+        raise HookError(f"invalid handler: {', '.join(sorted(action)) or 'empty'}")
+    if not outcome.ok:
+        raise HookError(outcome.output or "the handler failed")

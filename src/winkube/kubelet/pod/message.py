@@ -1,0 +1,47 @@
+"""The message a container leaves behind when it ends."""
+
+from pathlib import Path
+from typing import Final
+
+from winkube.kubelet.config import KubeletConfig
+from winkube.kubelet.pod.state import Container
+from winkube.kubelet.volume.mounts import message_file
+
+MAX_MESSAGE: Final = 4096
+MAX_LOG_BYTES: Final = 2048
+MAX_LOG_LINES: Final = 80
+
+
+def read_message(config: KubeletConfig, uid: str, container: Container) -> str:
+    """What it wrote to its message file, else the end of its log if it asked for that."""
+    text = _tail(message_file(config, uid, container.name, container.attempt), MAX_MESSAGE)
+    if text:
+        return text
+    if (
+        container.message_policy == "FallbackToLogsOnError"
+        and container.exit_code != 0
+        and container.log_path
+    ):
+        return _last_lines(Path(container.log_path))
+    return container.message
+
+
+def _tail(path: Path, limit: int) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(limit).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _last_lines(path: Path) -> str:
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            # Each line has a head of about 40 bytes that is not part of the message.
+            file.seek(max(0, size - 4 * MAX_LOG_BYTES))
+            lines = file.read().decode(errors="replace").splitlines(keepends=True)
+    except OSError:
+        return ""
+    texts = [parts[3] for line in lines if len(parts := line.split(" ", 3)) == 4]
+    return "".join(texts[-MAX_LOG_LINES:])[-MAX_LOG_BYTES:]

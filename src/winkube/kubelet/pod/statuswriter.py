@@ -1,0 +1,87 @@
+"""Send pod statuses to the API server: the newest only, at once, again until it is taken."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from winkube.aio.backoff import Backoff
+from winkube.aio.queue import WorkQueue
+from winkube.aio.supervise import work
+from winkube.api.errors import ConflictError, NotFoundError
+from winkube.base.types import JsonObject
+from winkube.client.resource import PODS
+from winkube.client.rest import ApiClient
+from winkube.kubelet.pod import identity
+
+_WORKERS: Final = 8
+# Sent as null when absent, or a merge patch would leave the old value standing.
+_OPTIONAL: Final = ("reason", "message", "podIP", "podIPs")
+
+
+@dataclass(slots=True)
+class _Entry:
+    namespace: str
+    name: str
+    wanted: JsonObject
+    sent: JsonObject | None = None
+    gone: bool = False
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class StatusWriter:
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+        self._entries: dict[str, _Entry] = {}
+        self._queue: WorkQueue[str] = WorkQueue(Backoff(first=0.1, ceiling=10.0))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(_WORKERS):
+                group.create_task(work(self._queue, self._write), name=f"pod-status-{number}")
+
+    def set(self, pod: JsonObject, status: JsonObject) -> None:
+        uid = identity.uid_of(pod)
+        entry = self._entries.get(uid)
+        if entry is None:
+            entry = _Entry(identity.namespace_of(pod), identity.name_of(pod), status)
+            self._entries[uid] = entry
+            known = pod.get("status") or {}
+            if all(known.get(key) == value for key, value in status.items()):
+                entry.sent = status
+                entry.settled.set()
+                return
+        entry.wanted = status
+        if entry.sent != status:
+            entry.settled.clear()
+            self._queue.add(uid)
+
+    async def settle(self, uid: str) -> None:
+        """Wait until the newest status was taken, or the pod is gone from the API."""
+        entry = self._entries.get(uid)
+        if entry is not None:
+            await entry.settled.wait()
+
+    def forget(self, uid: str) -> None:
+        self._entries.pop(uid, None)
+
+    async def _write(self, uid: str) -> None:
+        entry = self._entries.get(uid)
+        if entry is None or entry.gone or entry.sent == entry.wanted:
+            return
+        status = entry.wanted
+        patch = {key: None for key in _OPTIONAL if key not in status}
+        body = {"metadata": {"uid": uid}, "status": {**patch, **status}}
+        try:
+            await self._client.patch(
+                PODS, entry.name, body, namespace=entry.namespace, subresource="status"
+            )
+        except NotFoundError:
+            entry.gone = True
+        except ConflictError:
+            # Another pod has this name now: what we know is nobody's business any more.
+            entry.gone = True
+        entry.sent = status
+        if entry.wanted == status or entry.gone:
+            entry.settled.set()
+        else:
+            self._queue.add(uid)

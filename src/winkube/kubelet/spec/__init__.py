@@ -1,0 +1,1 @@
+"""From a pod spec to CRI configuration: environment, DNS, security, resources, mounts."""

@@ -1,0 +1,117 @@
+"""All volumes of a pod: set up before its containers, refreshed while it runs, removed after it."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from winkube.api.quantity import to_bytes
+from winkube.base.errors import WinkubeError
+from winkube.base.types import JsonObject
+from winkube.kubelet.config import KubeletConfig
+from winkube.kubelet.errors import VolumeError
+from winkube.kubelet.pod import identity
+from winkube.kubelet.volume.atomic import write_files
+from winkube.kubelet.volume.hostpath import ensure_hostpath
+from winkube.kubelet.volume.payload import PROJECTED, PayloadSource, build_files
+from winkube.linux import mount
+
+# The folder names upstream uses, so that tools which look below pods/ find their way.
+_FOLDERS: Final = {
+    "emptyDir": "kubernetes.io~empty-dir",
+    "configMap": "kubernetes.io~configmap",
+    "secret": "kubernetes.io~secret",
+    "downwardAPI": "kubernetes.io~downward-api",
+    "projected": "kubernetes.io~projected",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    path: Path
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeSetup:
+    config: KubeletConfig
+
+    async def ensure(self, pod: JsonObject, source: PayloadSource) -> dict[str, Volume]:
+        """Every volume of the pod, ready to be mounted; the first that fails raises."""
+        ready = {}
+        for volume in pod["spec"].get("volumes") or []:
+            try:
+                ready[volume["name"]] = await self._ensure_one(pod, volume, source)
+            except (WinkubeError, OSError) as error:
+                raise VolumeError(volume["name"], str(error)) from error
+        return ready
+
+    async def refresh(self, pod: JsonObject, source: PayloadSource) -> None:
+        """Bring the files that come from the API up to date."""
+        for volume in pod["spec"].get("volumes") or []:
+            if any(kind in volume for kind in PROJECTED):
+                with contextlib.suppress(WinkubeError, OSError):
+                    await self._ensure_one(pod, volume, source)
+
+    def teardown(self, uid: str) -> None:
+        """Unmount and remove everything of a pod that is gone."""
+        folder = self.config.pod_dir(uid)
+        if folder.exists():
+            if os.geteuid() == 0:
+                mount.umount_all(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    async def _ensure_one(
+        self, pod: JsonObject, volume: JsonObject, source: PayloadSource
+    ) -> Volume:
+        if "hostPath" in volume:
+            drive = self.config.c_drive if self.config.is_windows else None
+            return Volume(await asyncio.to_thread(ensure_hostpath, volume["hostPath"], drive))
+        kind = next((kind for kind in _FOLDERS if kind in volume), None)
+        if kind is None:
+            kinds = ", ".join(sorted(set(volume) - {"name"}))
+            raise VolumeError(volume["name"], f"no volume plugin matched: {kinds or 'no source'}")
+        base = self.config.pod_dir(identity.uid_of(pod)) / "volumes"
+        path = base / _FOLDERS[kind] / volume["name"]
+        if kind == "emptyDir":
+            self._ensure_empty_dir(pod, volume["emptyDir"] or {}, path)
+            return Volume(path)
+        files = await build_files(pod, volume, source)
+        if not path.exists():
+            path.mkdir(parents=True)
+            if kind in ("secret", "projected"):
+                _mount_memory(path)
+        write_files(path, files, group=self._group(pod))
+        return Volume(path, read_only=True)
+
+    def _ensure_empty_dir(self, pod: JsonObject, source: JsonObject, path: Path) -> None:
+        if path.exists():
+            return
+        path.mkdir(parents=True)
+        if source.get("medium") == "Memory" and not self.config.is_windows:
+            limit = source.get("sizeLimit")
+            _mount_memory(path, size=None if limit is None else str(limit))
+        path.chmod(0o777)
+        group = self._group(pod)
+        if group is not None:
+            os.chown(path, -1, group)
+            path.chmod(0o2777)
+
+    def _group(self, pod: JsonObject) -> int | None:
+        """fsGroup; Windows has no such thing, and a kubelet without root cannot give files away."""
+        group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
+        if group is None or self.config.is_windows or os.geteuid() != 0:
+            return None
+        return int(group)
+
+
+def _mount_memory(path: Path, size: str | None = None) -> None:
+    """Keep it off the disk; without the right to mount, a plain folder has to do."""
+    if os.geteuid() != 0:
+        return
+    options = "mode=0755" if size is None else f"mode=0777,size={to_bytes(size)}"
+    with contextlib.suppress(OSError):
+        mount.mount_tmpfs(path, options=options)
