@@ -76,7 +76,7 @@ def answers(address: str) -> bool:
 
 
 def start_one(env: dict[str, str], name: str) -> float:
-    """Create to HTTP 200 from inside the pod's own node network, seen from the host through a route."""
+    """Create to HTTP 200, asked for from the host through a route to the pod."""
     began = time.monotonic()
     kubectl(env, "create", "-f", "-", stdin=pod(name))
     path = "{.status.podIP} {.status.hostIP}"
