@@ -1,0 +1,264 @@
+"""The CRI methods, each a few lines over the services; ``table`` is what the server binds."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+from winkube.runtime import container as containers_of
+from winkube.runtime import sandbox as sandboxes_of
+from winkube.runtime.container import ContainerService
+from winkube.runtime.exec import Executor
+from winkube.runtime.lifecycle import Lifecycle
+from winkube.runtime.network import PodNetwork
+from winkube.runtime.oci.images import ImageService
+from winkube.runtime.oci.model import Image
+from winkube.runtime.sandbox import SandboxService, labels_match
+from winkube.runtime.stats import Stats
+from winkube.wire import cri
+
+RUNTIME_NAME: Final = "winkube"
+_METHODS: Final = (
+    "Version",
+    "Status",
+    "RunPodSandbox",
+    "StopPodSandbox",
+    "RemovePodSandbox",
+    "PodSandboxStatus",
+    "ListPodSandbox",
+    "CreateContainer",
+    "StartContainer",
+    "StopContainer",
+    "RemoveContainer",
+    "ListContainers",
+    "ContainerStatus",
+    "ReopenContainerLog",
+    "ExecSync",
+    "UpdateContainerResources",
+    "ContainerStats",
+    "ListContainerStats",
+    "PodSandboxStats",
+    "ListPodSandboxStats",
+    "UpdateRuntimeConfig",
+    "RuntimeConfig",
+    "ImageFsInfo",
+    "ListImages",
+    "ImageStatus",
+    "PullImage",
+    "RemoveImage",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the methods need beside the services of the three kinds of object."""
+
+    executor: Executor
+    network: PodNetwork
+    stats: Stats
+
+
+class Handlers:
+    def __init__(
+        self,
+        sandboxes: SandboxService,
+        containers: ContainerService,
+        images: ImageService,
+        lifecycle: Lifecycle,
+        parts: "Parts",
+    ) -> None:
+        self._sandboxes = sandboxes
+        self._containers = containers
+        self._images = images
+        self._lifecycle = lifecycle
+        self._executor = parts.executor
+        self._network = parts.network
+        self._stats = parts.stats
+        # Calls about one object follow one another; others do not wait.
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def table(self) -> Mapping[str, Callable[[Any], Awaitable[Any]]]:
+        return {name: getattr(self, _to_snake(name)) for name in _METHODS}
+
+    async def version(self, request: Any) -> Any:
+        return cri.VersionResponse(
+            version="0.1.0",
+            runtime_name=RUNTIME_NAME,
+            runtime_version=version("winkube"),
+            runtime_api_version="v1",
+        )
+
+    async def status(self, request: Any) -> Any:
+        problem = await self._network.problem()
+        conditions = [
+            cri.RuntimeCondition(type="RuntimeReady", status=True),
+            cri.RuntimeCondition(
+                type="NetworkReady",
+                status=not problem,
+                reason="NetworkPluginNotReady" if problem else "",
+                message=f"Network plugin returns error: {problem}" if problem else "",
+            ),
+        ]
+        return cri.StatusResponse(status=cri.RuntimeStatus(conditions=conditions))
+
+    async def run_pod_sandbox(self, request: Any) -> Any:
+        return await self._sandboxes.run(request)
+
+    async def stop_pod_sandbox(self, request: Any) -> Any:
+        sandbox = self._sandboxes.find(request.pod_sandbox_id)
+        if sandbox is not None:
+            async with self._locks[sandbox.id]:
+                for container in self._containers.of_sandbox(sandbox.id):
+                    await self._lifecycle.stop(container, 0)
+                await self._sandboxes.stop(sandbox)
+        return cri.StopPodSandboxResponse()
+
+    async def remove_pod_sandbox(self, request: Any) -> Any:
+        sandbox = self._sandboxes.find(request.pod_sandbox_id)
+        if sandbox is not None:
+            async with self._locks[sandbox.id]:
+                for container in self._containers.of_sandbox(sandbox.id):
+                    await self._lifecycle.remove(container)
+                await self._sandboxes.remove(sandbox)
+            self._locks.pop(sandbox.id, None)
+        return cri.RemovePodSandboxResponse()
+
+    async def pod_sandbox_status(self, request: Any) -> Any:
+        sandbox = self._sandboxes.get(request.pod_sandbox_id)
+        return cri.PodSandboxStatusResponse(status=sandboxes_of.to_status(sandbox))
+
+    async def list_pod_sandbox(self, request: Any) -> Any:
+        return cri.ListPodSandboxResponse(items=self._sandboxes.matching(request.filter))
+
+    async def create_container(self, request: Any) -> Any:
+        return await self._containers.create(request)
+
+    async def start_container(self, request: Any) -> Any:
+        container = self._containers.get(request.container_id)
+        async with self._locks[container.id]:
+            await self._containers.start(container)
+        return cri.StartContainerResponse()
+
+    async def stop_container(self, request: Any) -> Any:
+        container = self._containers.find(request.container_id)
+        if container is not None:
+            async with self._locks[container.id]:
+                await self._lifecycle.stop(container, max(0, request.timeout))
+        return cri.StopContainerResponse()
+
+    async def remove_container(self, request: Any) -> Any:
+        container = self._containers.find(request.container_id)
+        if container is not None:
+            async with self._locks[container.id]:
+                await self._lifecycle.remove(container)
+            self._locks.pop(container.id, None)
+        return cri.RemoveContainerResponse()
+
+    async def list_containers(self, request: Any) -> Any:
+        return cri.ListContainersResponse(containers=self._containers.matching(request.filter))
+
+    async def container_status(self, request: Any) -> Any:
+        container = self._containers.get(request.container_id)
+        sandbox = self._sandboxes.find(container.sandbox_id)
+        return cri.ContainerStatusResponse(status=containers_of.to_status(container, sandbox))
+
+    async def reopen_container_log(self, request: Any) -> Any:
+        self._lifecycle.reopen_log(self._containers.get(request.container_id))
+        return cri.ReopenContainerLogResponse()
+
+    async def exec_sync(self, request: Any) -> Any:
+        container = self._containers.running(request.container_id)
+        result = await self._executor.run(container, list(request.cmd), max(0, request.timeout))
+        return cri.ExecSyncResponse(
+            stdout=result.stdout, stderr=result.stderr, exit_code=result.code
+        )
+
+    async def update_container_resources(self, request: Any) -> Any:
+        container = self._containers.get(request.container_id)
+        async with self._locks[container.id]:
+            limits = containers_of.to_limits(request.windows)
+            await self._lifecycle.update(container, limits)
+        return cri.UpdateContainerResourcesResponse()
+
+    async def container_stats(self, request: Any) -> Any:
+        container = self._containers.get(request.container_id)
+        return cri.ContainerStatsResponse(
+            stats=await asyncio.to_thread(self._stats.container, container)
+        )
+
+    async def list_container_stats(self, request: Any) -> Any:
+        wanted = cri.ContainerFilter(
+            id=request.filter.id,
+            pod_sandbox_id=request.filter.pod_sandbox_id,
+            label_selector=dict(request.filter.label_selector),
+            state=cri.ContainerStateValue(state=cri.CONTAINER_RUNNING),
+        )
+        found = [self._containers.get(item.id) for item in self._containers.matching(wanted)]
+        stats = await asyncio.to_thread(lambda: [self._stats.container(c) for c in found])
+        return cri.ListContainerStatsResponse(stats=stats)
+
+    async def pod_sandbox_stats(self, request: Any) -> Any:
+        sandbox = self._sandboxes.get(request.pod_sandbox_id)
+        containers = self._containers.of_sandbox(sandbox.id)
+        return cri.PodSandboxStatsResponse(
+            stats=await asyncio.to_thread(self._stats.sandbox, sandbox, containers)
+        )
+
+    async def list_pod_sandbox_stats(self, request: Any) -> Any:
+        wanted = request.filter
+        found = [
+            (sandbox, self._containers.of_sandbox(sandbox.id))
+            for sandbox in self._sandboxes.all()
+            if sandbox.id.startswith(wanted.id)
+            and labels_match(sandbox.config.labels, wanted.label_selector)
+        ]
+        stats = await asyncio.to_thread(lambda: [self._stats.sandbox(*pair) for pair in found])
+        return cri.ListPodSandboxStatsResponse(stats=stats)
+
+    async def update_runtime_config(self, request: Any) -> Any:
+        # The pod CIDR reaches the pods through the CNI configuration, not through the runtime.
+        return cri.UpdateRuntimeConfigResponse()
+
+    async def runtime_config(self, request: Any) -> Any:
+        return cri.RuntimeConfigResponse()
+
+    async def image_fs_info(self, request: Any) -> Any:
+        size = sum(image.size for image in self._images.all())
+        return await asyncio.to_thread(self._stats.filesystems, size)
+
+    async def list_images(self, request: Any) -> Any:
+        images = self._images.all()
+        wanted = request.filter.image.image
+        if wanted:
+            found = self._images.find(wanted)
+            images = [] if found is None else [found]
+        return cri.ListImagesResponse(images=[to_image(image) for image in images])
+
+    async def image_status(self, request: Any) -> Any:
+        image = self._images.find(request.image.image)
+        return cri.ImageStatusResponse(image=None if image is None else to_image(image))
+
+    async def pull_image(self, request: Any) -> Any:
+        image = await self._images.pull(request.image.image)
+        return cri.PullImageResponse(image_ref=image.id)
+
+    async def remove_image(self, request: Any) -> Any:
+        self._images.remove(request.image.image)
+        return cri.RemoveImageResponse()
+
+
+def _to_snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def to_image(image: Image) -> Any:
+    return cri.Image(
+        id=image.id,
+        repo_tags=list(image.tags),
+        repo_digests=list(image.digests),
+        size=image.size,
+        username=image.config.user,
+        spec=cri.ImageSpec(image=image.id),
+    )

@@ -1,0 +1,1 @@
+"""C sources of the small Windows programs every container has, compiled once into the cache."""

@@ -1,0 +1,1 @@
+"""OCI images: names, archives, registries, the content store and the built-in Windows images."""

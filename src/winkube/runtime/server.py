@@ -1,0 +1,110 @@
+"""The CRI server of a Windows node: one Unix socket, both services, and what runs behind them."""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import grpc
+import grpc.aio
+
+from winkube.base.clock import Clock, SystemClock
+from winkube.base.errors import WinkubeError
+from winkube.machines.wine.base import open_base
+from winkube.runtime.config import RuntimeConfig
+from winkube.runtime.container import ContainerService
+from winkube.runtime.errors import RuntimeServiceError
+from winkube.runtime.exec import Executor
+from winkube.runtime.handlers import Handlers, Parts
+from winkube.runtime.lifecycle import Lifecycle
+from winkube.runtime.network import LoopbackNetwork
+from winkube.runtime.oci.images import ImageService
+from winkube.runtime.rootfs import RootfsMaker
+from winkube.runtime.runc import Runc
+from winkube.runtime.sandbox import SandboxService
+from winkube.runtime.state import Container, Records, Sandbox
+from winkube.runtime.stats import Stats
+from winkube.runtime.toolchain import ensure_tools
+from winkube.wire.cri_server import add_cri_services
+
+log = logging.getLogger(__name__)
+
+_MAX_MESSAGE: Final = 16 << 20
+Handler = Callable[[Any], Awaitable[Any]]
+
+
+class CriServer:
+    """Lives until cancelled; containers live on without it and are found again by the next one."""
+
+    def __init__(self, config: RuntimeConfig, *, clock: Clock | None = None) -> None:
+        self.ready = asyncio.Event()
+        self._config = config
+        self._clock = clock or SystemClock()
+
+    async def run(self) -> None:
+        config = self._config
+        for folder in (config.root, config.run, config.socket.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        base = await asyncio.to_thread(open_base, config.cache)
+        tools = await asyncio.to_thread(ensure_tools, config.cache)
+        rootfs = RootfsMaker(config, base, tools)
+        containers: Records[Container] = Records(config.containers, Container)
+        sandboxes: Records[Sandbox] = Records(config.sandboxes, Sandbox)
+        images = ImageService(config)
+        for store in (containers, sandboxes, images):
+            store.load()
+        lifecycle = Lifecycle(config, containers, rootfs, self._clock)
+        network = LoopbackNetwork()
+        pods = SandboxService(config, sandboxes, network, self._clock)
+        service = ContainerService(
+            config.personality, containers, pods, images, lifecycle, self._clock
+        )
+        parts = Parts(
+            executor=Executor(rootfs, Runc(config.runc_root)),
+            network=network,
+            stats=Stats(config, lifecycle, self._clock),
+        )
+        handlers = Handlers(pods, service, images, lifecycle, parts)
+        for container in containers:
+            await lifecycle.adopt(container)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(lifecycle.run(), name="container-exits")
+            group.create_task(self._serve(handlers), name="cri-server")
+
+    async def _serve(self, handlers: Handlers) -> None:
+        server = grpc.aio.server(
+            options=[
+                ("grpc.max_send_message_length", _MAX_MESSAGE),
+                ("grpc.max_receive_message_length", _MAX_MESSAGE),
+            ]
+        )
+        add_cri_services(
+            server, {name: _edge(name, handler) for name, handler in handlers.table().items()}
+        )
+        self._config.socket.unlink(missing_ok=True)
+        server.add_insecure_port(f"unix://{self._config.socket}")
+        await server.start()
+        self._config.socket.chmod(0o600)
+        self.ready.set()
+        log.info("CRI server ready", extra={"socket": str(self._config.socket)})
+        try:
+            await server.wait_for_termination()
+        finally:
+            self.ready.clear()
+            await server.stop(0.5)
+
+
+def _edge(name: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Turn our errors into gRPC's, once, here."""
+
+    @functools.wraps(handler)
+    async def call(request: Any, context: Any) -> Any:
+        try:
+            return await handler(request)
+        except WinkubeError as error:
+            code = error.code if isinstance(error, RuntimeServiceError) else None
+            log.debug("call refused", extra={"method": name, "error": str(error)})
+            await context.abort(code or grpc.StatusCode.UNKNOWN, str(error))
+
+    return call
