@@ -5,26 +5,30 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.kinds import Kind
+from winkube.api.validation.common import check_labels
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 ANNOTATION_BYTES: Final = 256 * 1024
 NameCheck = Callable[[str], Sequence[str]]
 
-_NAMESPACE_LIKE: Final = {("", "Namespace")}
-_LABEL_1035: Final[set[tuple[str, str]]] = set()
 _PATH_SEGMENT_GROUPS: Final = {"rbac.authorization.k8s.io", "certificates.k8s.io"}
+
+
+_BY_KIND: Final[dict[tuple[str, str], NameCheck]] = {
+    ("", "Namespace"): names.dns_label_problems,
+    ("", "Service"): names.dns_1035_label_problems,
+    ("apps", "StatefulSet"): names.dns_label_problems,
+    ("networking.k8s.io", "IPAddress"): names.path_segment_problems,
+    ("apiregistration.k8s.io", "APIService"): names.path_segment_problems,
+}
 
 
 def name_check(kind: Kind) -> NameCheck:
     """The rule this kind's names obey."""
     if kind.group in _PATH_SEGMENT_GROUPS:
         return names.path_segment_problems
-    if (kind.group, kind.kind) == ("", "Namespace"):
-        return names.dns_label_problems
-    if (kind.group, kind.kind) == ("", "Service"):
-        return names.dns_1035_label_problems
-    return names.dns_subdomain_problems
+    return _BY_KIND.get((kind.group, kind.kind), names.dns_subdomain_problems)
 
 
 def validate_metadata(kind: Kind, meta: Any, problems: Problems) -> None:
@@ -34,7 +38,7 @@ def validate_metadata(kind: Kind, meta: Any, problems: Problems) -> None:
     _check_name(kind, meta, problems)
     _check_namespace(kind, meta, problems)
     check_labels(meta.get("labels"), "metadata.labels", problems)
-    _check_annotations(meta.get("annotations"), problems)
+    check_annotations(meta.get("annotations"), "metadata.annotations", problems)
     _check_owners(meta.get("ownerReferences") or (), problems)
     for index, finalizer in enumerate(meta.get("finalizers") or ()):
         _check_finalizer(finalizer, f"metadata.finalizers[{index}]", problems)
@@ -49,7 +53,7 @@ def _check_name(kind: Kind, meta: JsonObject, problems: Problems) -> None:
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
         # A prefix may end in what a whole name may not end in: the suffix follows.
-        masked = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+        masked = prefix[:-2] + "a" if prefix.endswith("-") else prefix
         problems.all_invalid("metadata.generateName", prefix, check(masked))
     if not name:
         problems.required("metadata.name", "name or generateName is required")
@@ -69,20 +73,6 @@ def _check_namespace(kind: Kind, meta: JsonObject, problems: Problems) -> None:
     else:
         details = names.dns_label_problems(namespace)
         problems.all_invalid("metadata.namespace", namespace, details)
-
-
-def check_labels(labels: Any, path: str, problems: Problems) -> None:
-    for key, value in (labels or {}).items():
-        details = names.label_key_problems(key)
-        if details:
-            problems.all_invalid(path, key, details)
-        details = names.label_value_problems(value)
-        if details:
-            problems.all_invalid(path, value, details)
-
-
-def _check_annotations(annotations: Any, problems: Problems) -> None:
-    check_annotations(annotations, "metadata.annotations", problems)
 
 
 def check_annotations(annotations: Any, path: str, problems: Problems) -> None:

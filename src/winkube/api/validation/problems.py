@@ -30,8 +30,8 @@ class Problems:
     def forbidden(self, path: str, detail: str) -> None:
         self._add("FieldValueForbidden", path, "Forbidden", detail)
 
-    def duplicate(self, path: str, value: Any) -> None:
-        self._add("FieldValueDuplicate", path, f"Duplicate value: {_shown(value)}", "")
+    def duplicate(self, path: str, value: Any, detail: str = "") -> None:
+        self._add("FieldValueDuplicate", path, f"Duplicate value: {_shown(value)}", detail)
 
     def not_found(self, path: str, value: Any) -> None:
         self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", "")

@@ -1,11 +1,12 @@
 """The two entry points: which checks run for which kind, on create and on update."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.api.errors import Cause
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
+from winkube.api.validation import core, pod, policy, service, storage, workload
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -13,28 +14,96 @@ from winkube.base.types import JsonObject
 Create = Callable[[JsonObject, Problems], None]
 Update = Callable[[JsonObject, JsonObject, Problems], None]
 
-_CREATE: Final[dict[tuple[str, str], Create]] = {}
-_UPDATE: Final[dict[tuple[str, str], Update]] = {}
+_NETWORKING: Final = "networking.k8s.io"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_STORAGE: Final = "storage.k8s.io"
+
+_CHECKS: Final[Mapping[tuple[str, str], Create]] = {
+    ("", "Pod"): pod.validate_pod,
+    ("", "PodTemplate"): core.validate_pod_template,
+    ("", "Binding"): core.validate_binding,
+    ("", "Service"): service.validate_service,
+    ("", "Endpoints"): service.validate_endpoints,
+    ("", "ConfigMap"): core.validate_config_map,
+    ("", "Secret"): core.validate_secret,
+    ("", "Node"): core.validate_node,
+    ("", "Event"): core.validate_event,
+    ("", "ResourceQuota"): core.validate_quota,
+    ("", "LimitRange"): core.validate_limit_range,
+    ("", "ReplicationController"): workload.validate_replication_controller,
+    ("", "PersistentVolume"): storage.validate_volume,
+    ("", "PersistentVolumeClaim"): storage.validate_claim,
+    ("apps", "Deployment"): workload.validate_deployment,
+    ("apps", "ReplicaSet"): workload.validate_replica_set,
+    ("apps", "DaemonSet"): workload.validate_daemon_set,
+    ("apps", "StatefulSet"): workload.validate_stateful_set,
+    ("batch", "Job"): workload.validate_job,
+    ("batch", "CronJob"): workload.validate_cron_job,
+    ("autoscaling", "HorizontalPodAutoscaler"): workload.validate_autoscaler,
+    ("policy", "PodDisruptionBudget"): workload.validate_budget,
+    ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice,
+    (_NETWORKING, "NetworkPolicy"): policy.validate_network_policy,
+    (_NETWORKING, "Ingress"): policy.validate_ingress,
+    (_RBAC, "Role"): policy.validate_role,
+    (_RBAC, "ClusterRole"): policy.validate_role,
+    (_RBAC, "RoleBinding"): policy.validate_role_binding,
+    (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding,
+    (_STORAGE, "StorageClass"): storage.validate_storage_class,
+    ("coordination.k8s.io", "Lease"): policy.validate_lease,
+    ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class,
+    ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
+}
+_CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {("", "Pod"): pod.validate_new_pod}
+_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
+    ("", "Pod"): pod.validate_pod_update,
+    ("", "Service"): service.validate_service_update,
+    ("", "ConfigMap"): core.validate_config_map_update,
+    ("", "Secret"): core.validate_secret_update,
+    ("", "Node"): core.validate_node_update,
+    ("", "PersistentVolume"): storage.validate_volume_update,
+    ("", "PersistentVolumeClaim"): storage.validate_claim_update,
+    ("apps", "Deployment"): workload.validate_selector_update,
+    ("apps", "ReplicaSet"): workload.validate_selector_update,
+    ("apps", "DaemonSet"): workload.validate_selector_update,
+    ("apps", "StatefulSet"): workload.validate_stateful_set_update,
+    ("batch", "Job"): workload.validate_job_update,
+    ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice_update,
+    (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
+    (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
+    (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
+    ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class_update,
+    ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class_update,
+}
 
 
 def validate_create(kind: Kind, obj: JsonObject) -> list[Cause]:
     """Every problem of an object that is complete: defaulted, named, with its namespace."""
-    problems = Problems()
+    problems, key = Problems(), (kind.group, kind.kind)
     validate_metadata(kind, obj.get("metadata"), problems)
-    check = _CREATE.get((kind.group, kind.kind))
+    check = _CREATE_ONLY.get(key) or _CHECKS.get(key)
     if check is not None:
         check(obj, problems)
     return problems.causes
 
 
 def validate_update(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
-    problems = Problems()
+    """Both are complete; a write that changes only metadata or status skips the rest."""
+    problems, key = Problems(), (kind.group, kind.kind)
     validate_metadata(kind, new.get("metadata"), problems)
     validate_metadata_update(metadata(new), metadata(old), problems)
-    check = _CREATE.get((kind.group, kind.kind))
+    if _desired(new) == _desired(old) and key not in _READS_STATUS:
+        return problems.causes
+    check, change = _CHECKS.get(key), _UPDATE.get(key)
     if check is not None:
         check(new, problems)
-    change = _UPDATE.get((kind.group, kind.kind))
     if change is not None:
         change(new, old, problems)
     return problems.causes
+
+
+_READS_STATUS: Final = {("", "Node")}
+
+
+def _desired(obj: JsonObject) -> JsonObject:
+    return {key: obj[key] for key in obj if key not in ("metadata", "status")}

@@ -1,0 +1,283 @@
+"""RBAC, network policy, ingress, leases, priority and runtime classes, CRDs."""
+
+import ipaddress
+from typing import Any, Final
+
+from winkube.api import names
+from winkube.api.validation.common import (
+    check_cidr,
+    check_immutable,
+    check_nonnegative,
+    check_one_of,
+    check_port_or_name,
+    check_positive,
+    check_selector,
+    is_ip,
+)
+from winkube.api.validation.problems import Problems
+from winkube.base.types import JsonObject
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_MAX_PRIORITY: Final = 1_000_000_000
+_SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
+_PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
+
+
+def validate_role(obj: JsonObject, problems: Problems) -> None:
+    namespaced = obj.get("kind") == "Role"
+    for index, rule in enumerate(obj.get("rules") or ()):
+        _check_rule(rule, f"rules[{index}]", problems, namespaced=namespaced)
+
+
+def _check_rule(rule: JsonObject, path: str, problems: Problems, *, namespaced: bool) -> None:
+    if not rule.get("verbs"):
+        problems.required(f"{path}.verbs", "verbs must contain at least one value")
+    urls = rule.get("nonResourceURLs")
+    if urls:
+        here = f"{path}.nonResourceURLs"
+        if namespaced:
+            text = "namespaced rules cannot apply to non-resource URLs"
+            problems.invalid(here, urls, text)
+        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+            text = "rules cannot apply to both regular resources and non-resource URLs"
+            problems.invalid(here, urls, text)
+        return
+    if not rule.get("apiGroups"):
+        text = "resource rules must supply at least one api group"
+        problems.required(f"{path}.apiGroups", text)
+    if not rule.get("resources"):
+        text = "resource rules must supply at least one resource"
+        problems.required(f"{path}.resources", text)
+
+
+def validate_role_binding(obj: JsonObject, problems: Problems) -> None:
+    role = obj.get("roleRef") or {}
+    namespaced = obj.get("kind") == "RoleBinding"
+    if role.get("apiGroup") != _RBAC:
+        problems.unsupported("roleRef.apiGroup", role.get("apiGroup") or "", (_RBAC,))
+    kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
+    if role.get("kind") not in kinds:
+        problems.unsupported("roleRef.kind", role.get("kind") or "", kinds)
+    name = role.get("name") or ""
+    if not name:
+        problems.required("roleRef.name")
+    else:
+        problems.all_invalid("roleRef.name", name, names.path_segment_problems(name))
+    for index, subject in enumerate(obj.get("subjects") or ()):
+        _check_subject(subject, f"subjects[{index}]", problems)
+
+
+def _check_subject(subject: JsonObject, path: str, problems: Problems) -> None:
+    kind, name, group = subject.get("kind"), subject.get("name") or "", subject.get("apiGroup")
+    if not name:
+        problems.required(f"{path}.name")
+    if kind == "ServiceAccount":
+        if name:
+            problems.all_invalid(f"{path}.name", name, names.dns_subdomain_problems(name))
+        if group:
+            problems.unsupported(f"{path}.apiGroup", group, ("",))
+        if not subject.get("namespace"):
+            problems.required(f"{path}.namespace")
+    elif kind not in ("User", "Group"):
+        kinds = ("ServiceAccount", "User", "Group")
+        problems.unsupported(f"{path}.kind", kind or "", kinds)
+    elif group != _RBAC:
+        problems.unsupported(f"{path}.apiGroup", group or "", (_RBAC,))
+
+
+def validate_role_binding_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    if new.get("roleRef") != old.get("roleRef"):
+        problems.invalid("roleRef", new.get("roleRef"), "cannot change roleRef")
+
+
+def validate_network_policy(obj: JsonObject, problems: Problems) -> None:
+    spec = obj.get("spec") or {}
+    check_selector(spec.get("podSelector"), "spec.podSelector", problems)
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(direction) or ()):
+            path = f"spec.{direction}[{index}]"
+            for place, port in enumerate(rule.get("ports") or ()):
+                _check_policy_port(port, f"{path}.ports[{place}]", problems)
+            for place, peer in enumerate(rule.get(peers) or ()):
+                _check_peer(peer, f"{path}.{peers}[{place}]", problems)
+    types = spec.get("policyTypes") or ()
+    if len(types) > 2:
+        problems.invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
+    for index, kind in enumerate(types):
+        check_one_of(kind, ("Ingress", "Egress"), f"spec.policyTypes[{index}]", problems)
+
+
+def _check_policy_port(port: JsonObject, path: str, problems: Problems) -> None:
+    check_one_of(port.get("protocol"), ("TCP", "UDP", "SCTP"), f"{path}.protocol", problems)
+    first, last = port.get("port"), port.get("endPort")
+    if first is not None:
+        check_port_or_name(first, f"{path}.port", problems)
+    if last is None:
+        return
+    if first is None:
+        text = "may not be specified when `port` is not specified"
+        problems.invalid(f"{path}.endPort", last, text)
+    elif isinstance(first, str):
+        text = "may not be specified when `port` is non-numeric"
+        problems.invalid(f"{path}.endPort", last, text)
+    elif last < first:
+        text = "must be greater than or equal to `port`"
+        problems.invalid(f"{path}.endPort", last, text)
+
+
+def _check_peer(peer: JsonObject, path: str, problems: Problems) -> None:
+    block = peer.get("ipBlock")
+    selectors = [key for key in ("podSelector", "namespaceSelector") if peer.get(key) is not None]
+    for key in selectors:
+        check_selector(peer[key], f"{path}.{key}", problems)
+    if block is not None:
+        _check_block(block, f"{path}.ipBlock", problems)
+        if selectors:
+            problems.forbidden(path, "may not specify both ipBlock and another peer")
+    elif not selectors:
+        problems.required(path, "must specify a peer")
+
+
+def _check_block(block: JsonObject, path: str, problems: Problems) -> None:
+    cidr = block.get("cidr") or ""
+    if not cidr:
+        problems.required(f"{path}.cidr")
+        return
+    check_cidr(cidr, f"{path}.cidr", problems)
+    for index, hole in enumerate(block.get("except") or ()):
+        here = f"{path}.except[{index}]"
+        check_cidr(hole, here, problems)
+        if not _is_strict_subset(hole, cidr):
+            problems.invalid(here, hole, "must be a strict subset of `cidr`")
+
+
+def _is_strict_subset(inner: Any, outer: Any) -> bool:
+    try:
+        small = ipaddress.ip_network(inner, strict=False)
+        large = ipaddress.ip_network(outer, strict=False)
+    except ValueError:
+        return True  # said already
+    same_family = small.version == large.version
+    return same_family and small != large and small.network_address in large
+
+
+def validate_ingress(obj: JsonObject, problems: Problems) -> None:
+    spec = obj.get("spec") or {}
+    if spec.get("defaultBackend") is not None:
+        _check_backend(spec["defaultBackend"], "spec.defaultBackend", problems)
+    elif not spec.get("rules"):
+        text = "either `defaultBackend` or `rules` must be specified"
+        problems.invalid("spec", spec.get("rules") or [], text)
+    for index, rule in enumerate(spec.get("rules") or ()):
+        path, host = f"spec.rules[{index}]", rule.get("host") or ""
+        if host and is_ip(host):
+            text = "must be a DNS name, not an IP address"
+            problems.invalid(f"{path}.host", host, text)
+        elif host:
+            name = host.removeprefix("*.")
+            problems.all_invalid(f"{path}.host", host, names.dns_subdomain_problems(name))
+        http = rule.get("http")
+        if http is not None and not http.get("paths"):
+            problems.required(f"{path}.http.paths")
+        for place, entry in enumerate((http or {}).get("paths") or ()):
+            _check_ingress_path(entry, f"{path}.http.paths[{place}]", problems)
+
+
+def _check_ingress_path(entry: JsonObject, path: str, problems: Problems) -> None:
+    kind, text = entry.get("pathType"), entry.get("path") or ""
+    if kind is None:
+        problems.required(f"{path}.pathType", "pathType must be specified")
+    elif kind not in _PATH_TYPES:
+        problems.unsupported(f"{path}.pathType", kind, _PATH_TYPES)
+    elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
+        problems.invalid(f"{path}.path", text, "must be an absolute path")
+    _check_backend(entry.get("backend") or {}, f"{path}.backend", problems)
+
+
+def _check_backend(backend: JsonObject, path: str, problems: Problems) -> None:
+    service = backend.get("service")
+    if service is None:
+        if backend.get("resource") is None:
+            problems.invalid(path, "", "resource or service backend is required")
+        return
+    if backend.get("resource") is not None:
+        problems.invalid(path, "", "cannot set both resource and service backends")
+        return
+    name, port = service.get("name") or "", service.get("port") or {}
+    if not name:
+        problems.required(f"{path}.service.name")
+    else:
+        problems.all_invalid(f"{path}.service.name", name, names.dns_1035_label_problems(name))
+    if port.get("name") and port.get("number"):
+        problems.invalid(path, "", "cannot set both port name & port number")
+    elif port.get("name") or port.get("number"):
+        field = "name" if port.get("name") else "number"
+        check_port_or_name(port[field], f"{path}.service.port.{field}", problems)
+    else:
+        problems.required(path, "port name or number is required")
+
+
+def validate_lease(obj: JsonObject, problems: Problems) -> None:
+    spec = obj.get("spec") or {}
+    seconds = spec.get("leaseDurationSeconds")
+    if seconds is not None:
+        check_positive(seconds, "spec.leaseDurationSeconds", problems)
+    check_nonnegative(spec.get("leaseTransitions"), "spec.leaseTransitions", problems)
+
+
+def validate_priority_class(obj: JsonObject, problems: Problems) -> None:
+    name, value = (obj.get("metadata") or {}).get("name") or "", obj.get("value") or 0
+    if name in _SYSTEM_CLASSES:
+        return
+    if name.startswith("system-"):
+        problems.forbidden(
+            "metadata.name",
+            "priority class names with 'system-' prefix are reserved for system use only. error: "
+            f"{name} is not a known system priority class",
+        )
+    if value > _MAX_PRIORITY:
+        problems.forbidden(
+            "value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
+        )
+
+
+def validate_priority_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    if new.get("value") != old.get("value"):
+        problems.forbidden("value", "may not be changed in an update.")
+    check_immutable(
+        new.get("preemptionPolicy"), old.get("preemptionPolicy"), "preemptionPolicy", problems
+    )
+
+
+def validate_runtime_class(obj: JsonObject, problems: Problems) -> None:
+    handler = obj.get("handler") or ""
+    if not handler:
+        problems.required("handler")
+    else:
+        problems.all_invalid("handler", handler, names.dns_label_problems(handler))
+
+
+def validate_runtime_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    check_immutable(new.get("handler"), old.get("handler"), "handler", problems)
+
+
+def validate_definition(obj: JsonObject, problems: Problems) -> None:
+    """The frame of a CustomResourceDefinition; its schemas are checked by who serves them."""
+    spec, name = obj.get("spec") or {}, (obj.get("metadata") or {}).get("name")
+    kinds, group = spec.get("names") or {}, spec.get("group") or ""
+    for path, value in (
+        ("spec.group", group),
+        ("spec.names.plural", kinds.get("plural")),
+        ("spec.names.kind", kinds.get("kind")),
+        ("spec.versions", spec.get("versions")),
+    ):
+        if not value:
+            problems.required(path)
+    expected = f"{kinds.get('plural')}.{group}"
+    if group and kinds.get("plural") and name != expected:
+        problems.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+    check_one_of(spec.get("scope"), ("Cluster", "Namespaced"), "spec.scope", problems)
+    stored = [entry for entry in spec.get("versions") or () if entry.get("storage")]
+    if spec.get("versions") and len(stored) != 1:
+        text = "must have exactly one version marked as storage version"
+        problems.invalid("spec.versions", spec["versions"], text)

@@ -1,0 +1,185 @@
+"""Where a pod may run: affinity, tolerations, spreading; and a node's taints."""
+
+from typing import Any, Final
+
+from winkube.api import names
+from winkube.api.validation.common import (
+    check_label_key,
+    check_label_values,
+    check_one_of,
+    check_positive,
+    check_selector,
+    check_set_operator,
+)
+from winkube.api.validation.problems import Problems
+from winkube.base.types import JsonObject
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def check_affinity(affinity: JsonObject | None, path: str, problems: Problems) -> None:
+    if not affinity:
+        return
+    node = affinity.get("nodeAffinity") or {}
+    if node.get(_REQUIRED) is not None:
+        check_node_selector(node[_REQUIRED], f"{path}.nodeAffinity.{_REQUIRED}", problems)
+    for index, term in enumerate(node.get(_PREFERRED) or ()):
+        here = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
+        _check_weight(term, here, problems)
+        _check_node_term(term.get("preference") or {}, f"{here}.preference", problems)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        _check_pod_terms(affinity.get(kind) or {}, f"{path}.{kind}", problems)
+
+
+def check_node_selector(selector: JsonObject, path: str, problems: Problems) -> None:
+    terms = selector.get("nodeSelectorTerms") or ()
+    if not terms:
+        problems.required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
+    for index, term in enumerate(terms):
+        _check_node_term(term, f"{path}.nodeSelectorTerms[{index}]", problems)
+
+
+def _check_weight(term: JsonObject, path: str, problems: Problems) -> None:
+    if not 1 <= (term.get("weight") or 0) <= 100:
+        problems.invalid(f"{path}.weight", term.get("weight") or 0, "must be in the range 1-100")
+
+
+def _check_node_term(term: JsonObject, path: str, problems: Problems) -> None:
+    for index, expression in enumerate(term.get("matchExpressions") or ()):
+        _check_node_expression(expression, f"{path}.matchExpressions[{index}]", problems)
+    for index, expression in enumerate(term.get("matchFields") or ()):
+        _check_node_field(expression, f"{path}.matchFields[{index}]", problems)
+
+
+def _check_node_expression(expression: JsonObject, path: str, problems: Problems) -> None:
+    operator, values = expression.get("operator") or "", expression.get("values") or ()
+    check_set_operator(operator, values, path, problems)
+    if operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            problems.required(
+                f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            )
+    elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
+        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+    check_label_key(expression.get("key") or "", f"{path}.key", problems)
+    check_label_values(values, f"{path}.values", problems)
+
+
+def _check_node_field(expression: JsonObject, path: str, problems: Problems) -> None:
+    if expression.get("operator") not in ("In", "NotIn"):
+        operator = expression.get("operator") or ""
+        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+    elif len(expression.get("values") or ()) != 1:
+        problems.required(
+            f"{path}.values",
+            "must be only one value when `operator` is 'In' or 'NotIn' for node field selector",
+        )
+    if expression.get("key") != "metadata.name":
+        key = expression.get("key") or ""
+        problems.invalid(f"{path}.key", key, "not a valid field selector key")
+
+
+def _check_pod_terms(affinity: JsonObject, path: str, problems: Problems) -> None:
+    for index, term in enumerate(affinity.get(_REQUIRED) or ()):
+        _check_pod_term(term, f"{path}.{_REQUIRED}[{index}]", problems)
+    for index, weighted in enumerate(affinity.get(_PREFERRED) or ()):
+        here = f"{path}.{_PREFERRED}[{index}]"
+        _check_weight(weighted, here, problems)
+        term = weighted.get("podAffinityTerm") or {}
+        _check_pod_term(term, f"{here}.podAffinityTerm", problems)
+
+
+def _check_pod_term(term: JsonObject, path: str, problems: Problems) -> None:
+    check_selector(term.get("labelSelector"), f"{path}.labelSelector", problems)
+    check_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector", problems)
+    for namespace in term.get("namespaces") or ():
+        details = names.dns_label_problems(namespace)
+        problems.all_invalid(f"{path}.namespace", namespace, details)
+    if not term.get("topologyKey"):
+        problems.required(f"{path}.topologyKey", "can not be empty")
+    check_label_key(term.get("topologyKey") or "", f"{path}.topologyKey", problems)
+
+
+def check_tolerations(tolerations: Any, path: str, problems: Problems) -> None:
+    for index, toleration in enumerate(tolerations or ()):
+        _check_toleration(toleration, f"{path}[{index}]", problems)
+
+
+def _check_toleration(toleration: JsonObject, path: str, problems: Problems) -> None:
+    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+    value, effect = toleration.get("value") or "", toleration.get("effect") or ""
+    if key:
+        check_label_key(key, f"{path}.key", problems)
+    elif operator != "Exists":
+        problems.invalid(
+            f"{path}.operator",
+            operator,
+            'operator must be Exists when `key` is empty, which means "match all values and all '
+            'keys"',
+        )
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        problems.invalid(
+            f"{path}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        )
+    if operator in ("", "Equal"):
+        details = names.label_value_problems(value)
+        if details:
+            problems.invalid(f"{path}.operator", value, ";".join(details))
+    elif operator != "Exists":
+        problems.unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
+    elif value:
+        problems.invalid(
+            f"{path}.operator", value, "value must be empty when `operator` is 'Exists'"
+        )
+    if effect:
+        check_one_of(effect, EFFECTS, f"{path}.effect", problems)
+
+
+def check_taints(taints: Any, path: str, problems: Problems) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints or ()):
+        here, key, effect = f"{path}[{index}]", taint.get("key") or "", taint.get("effect") or ""
+        check_label_key(key, f"{here}.key", problems)
+        details = names.label_value_problems(taint.get("value") or "")
+        if details:
+            problems.invalid(f"{here}.value", taint["value"], ";".join(details))
+        check_one_of(effect, EFFECTS, f"{here}.effect", problems)
+        if (key, effect) in seen:
+            detail = "taints must be unique by key and effect pair"
+            problems.duplicate(here, taint, detail)
+        seen.add((key, effect))
+
+
+def check_spreading(constraints: Any, path: str, problems: Problems) -> None:
+    seen: set[tuple[str, str]] = set()
+    for index, constraint in enumerate(constraints or ()):
+        here = f"{path}[{index}]"
+        key, action = constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
+        check_positive(constraint.get("maxSkew"), f"{here}.maxSkew", problems)
+        if not key:
+            problems.required(f"{here}.topologyKey", "can not be empty")
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            choices = ("DoNotSchedule", "ScheduleAnyway")
+            problems.unsupported(f"{here}.whenUnsatisfiable", action, choices)
+        if (key, action) in seen:
+            pair = f"{{{key}, {action}}}"
+            problems.duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", pair)
+        seen.add((key, action))
+        if constraint.get("minDomains") is not None:
+            _check_min_domains(constraint["minDomains"], action, f"{here}.minDomains", problems)
+        for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            if constraint.get(field) is not None:
+                check_one_of(constraint[field], ("Honor", "Ignore"), f"{here}.{field}", problems)
+        check_selector(constraint.get("labelSelector"), f"{here}.labelSelector", problems)
+
+
+def _check_min_domains(value: int, action: str, path: str, problems: Problems) -> None:
+    check_positive(value, path, problems)
+    if action != "DoNotSchedule":
+        problems.invalid(
+            path,
+            value,
+            f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}",
+        )
