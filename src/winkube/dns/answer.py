@@ -4,6 +4,7 @@ Names outside the zone are not answered here: the caller forwards them, or gives
 lets a resolver fail fast.
 """
 
+import struct
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +24,13 @@ MAX_ORDERS: Final = 8
 _REVERSE: Final = ("in-addr", "arpa")
 # Nobody transfers this zone, so the serial has no reader.
 _SERIAL: Final = 1
+# Refresh, retry and expiry, which only secondary servers would read.
+_SOA_TIMES: Final = (7200, 1800, 86400)
+_SOA_NUMBERS: Final = struct.Struct("!5I")
+_FIXED: Final = struct.Struct("!HHIH")
+_ADDRESS: Final = struct.Struct("!HHHIH")
+# "The name is the one in the question", which begins right after the header.
+_QUESTION_POINTER: Final = 0xC00C
 _SIMPLE: Final = {Type.A: A, Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR, Type.TXT: TXT}
 
 
@@ -45,6 +53,7 @@ class Answers:
         self._zone, self._directory, self._ttl = zone, directory, ttl
         self._cache: dict[tuple[bytes, int], Answer] = {}
         self._readers: defaultdict[str, set[tuple[bytes, int]]] = defaultdict(set)
+        self._authority = _pack_soa(zone, ttl)
         directory.on_change(self._forget)
 
     def find(self, query: Query) -> Answer | None:
@@ -101,17 +110,29 @@ class Answers:
         return Answer(bodies, found.leaves_to, tuple(found.records))
 
     def _pack(self, labels: tuple[bytes, ...], type_: int, rcode: Rcode, found: Found) -> Body:
+        if not found.records:
+            # The zone's SOA without pointers means the same after any question.
+            return Body(rcode, (0, 1, 0), self._authority)
+        plain = self._pack_addresses(labels, found)
+        if plain is not None:
+            return Body(rcode, (len(found.records), 0, 0), plain)
         # dnslib compresses names against the question, whose place and length are the client's.
         packet = DNSRecord(q=DNSQuestion(DNSLabel(labels), type_))
         question = len(packet.pack())
         for record in found.records:
             packet.add_answer(self._resource(record))
-        if not found.records:
-            packet.add_auth(self._resource(Record(self._zone.domain, Type.SOA, "")))
         for record in found.extra:
             packet.add_ar(self._resource(record))
-        counts = (len(packet.rr), len(packet.auth), len(packet.ar))
+        counts = (len(packet.rr), 0, len(packet.ar))
         return Body(rcode, counts, bytes(packet.pack()[question:]))
+
+    def _pack_addresses(self, labels: tuple[bytes, ...], found: Found) -> bytes | None:
+        """Nearly all answers are addresses of the very name asked for: those go without dnslib."""
+        name = b".".join(labels).decode("latin-1")
+        if found.extra or any(r.type is not Type.A or r.owner != name for r in found.records):
+            return None
+        head = _ADDRESS.pack(_QUESTION_POINTER, Type.A, CLASS_IN, self._ttl, 4)
+        return b"".join(head + IPv4Address(str(record.data)).packed for record in found.records)
 
     def _resource(self, record: Record) -> RR:
         return RR(record.owner, int(record.type), ttl=self._ttl, rdata=self._data(record))
@@ -119,7 +140,7 @@ class Answers:
     def _data(self, record: Record) -> RD:
         if record.type is Type.SOA:
             server, contact = self._zone.soa()
-            return SOA(server, contact, (_SERIAL, 7200, 1800, 86400, self._ttl))
+            return SOA(server, contact, (_SERIAL, *_SOA_TIMES, self._ttl))
         if isinstance(record.data, tuple):
             port, target = record.data
             return SRV(0, 100, port, target)
@@ -151,3 +172,14 @@ def _reverse_address(labels: list[str]) -> str | None:
 
 def _rotated(records: list[Record], turn: int) -> list[Record]:
     return records[turn:] + records[:turn]
+
+
+def _pack_soa(zone: Zone, ttl: int) -> bytes:
+    server, contact = zone.soa()
+    data = _wire(server) + _wire(contact) + _SOA_NUMBERS.pack(_SERIAL, *_SOA_TIMES, ttl)
+    return _wire(zone.domain) + _FIXED.pack(Type.SOA, CLASS_IN, ttl, len(data)) + data
+
+
+def _wire(name: str) -> bytes:
+    labels = [label.encode("ascii") for label in name.split(".")]
+    return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
