@@ -18,7 +18,7 @@ from winkube.client.errors import TransportError
 from winkube.client.resource import EVENTS
 from winkube.client.rest import ApiClient
 
-QUEUE_LIMIT: Final = 2000
+QUEUE_LIMIT: Final = 10_000
 REMEMBERED: Final = 4096
 BURST: Final = 25.0
 REFILL_PER_SECOND: Final = 1 / 300

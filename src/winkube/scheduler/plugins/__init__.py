@@ -1,0 +1,1 @@
+"""One module per scheduling rule; their order is in ``order``."""
