@@ -7,6 +7,7 @@ Directives steer this: ``$patch: replace|delete|merge`` in a map or in a list's 
 beside a list (apimachinery: pkg/util/strategicpatch).
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from winkube.api.decode import clone
@@ -39,15 +40,24 @@ def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | N
     if _RETAIN in patch:
         _retain(target, patch)
     orders = _directed(patch, _ORDER)
-    _delete_primitives(target, _directed(patch, _DELETE))
+    original = {key: list(target[key]) for key in target if isinstance(target[key], list)}
     for key, value in patch.items():
         if not key.startswith("$"):
             _merge_key(target, key, value, definition)
         elif not key.startswith((_PATCH, _RETAIN, _DELETE, _ORDER)):
             target[key] = clone(value)
-    for key, order in orders.items():
-        _reorder(target, patch, key, order, _property(definition, key))
+    _delete_primitives(target, _directed(patch, _DELETE))
+    for key in _ordered_keys(target, patch, orders):
+        shape = _property(definition, key)
+        if shape is not None and "merge" in shape.strategies:
+            before = original.get(key, [])
+            target[key] = _reorder(target[key], patch.get(key), orders.get(key), before, shape)
     return target
+
+
+def _ordered_keys(target: JsonObject, patch: JsonObject, orders: dict[str, list[Any]]) -> list[str]:
+    keys = [*orders, *(key for key in patch if isinstance(patch[key], list) and key not in orders)]
+    return [key for key in keys if isinstance(target.get(key), list)]
 
 
 def _merge_key(target: JsonObject, key: str, value: Any, definition: Definition | None) -> None:
@@ -134,7 +144,7 @@ def _merge_elements(
 ) -> list[Any]:
     _check_elements(patch, merge_key, field)
     if any(value.get(_PATCH) == "replace" for value in patch):
-        rest = [value for value in patch if value.get(_PATCH) != "replace"]
+        rest = [value for value in patch if value.get(_PATCH) not in ("replace", "delete")]
         return [_plain(value, definition) for value in rest]
     doomed = [value[merge_key] for value in patch if value.get(_PATCH) == "delete"]
     result = [item for item in have if _key_of(item, merge_key) not in doomed]
@@ -168,30 +178,34 @@ def _find(items: list[Any], merge_key: str, value: Any) -> int | None:
 
 
 def _reorder(
-    target: JsonObject, patch: JsonObject, key: str, order: list[Any], shape: Shape | None
-) -> None:
-    """Sort what the author listed as listed; what only the server has keeps its neighbours."""
-    items = target.get(key)
-    if not isinstance(items, list):
-        return
-    merge_key = shape.merge_key if shape is not None else None
-    wanted = [_identity(entry, merge_key) for entry in order]
-    _check_order(patch.get(key), wanted, merge_key, key)
-    position = {id(item): index for index, item in enumerate(items)}
-    known = [item for item in items if _identity(item, merge_key) in wanted]
-    listed = sorted(known, key=lambda item: wanted.index(_identity(item, merge_key)))
-    others = [item for item in items if _identity(item, merge_key) not in wanted]
-    # New elements were appended: their place among the server's own is unknown, and last.
-    count = len(items)
-    target[key] = _interleave(listed, others, lambda item: position.get(id(item), count))
-
-
-def _check_order(patched: Any, wanted: list[Any], merge_key: str | None, key: str) -> None:
+    items: list[Any], patched: Any, order: list[Any] | None, before: list[Any], shape: Shape
+) -> list[Any]:
+    """Put what the author listed in the author's order; the rest keeps its neighbours."""
+    merge_key = shape.merge_key
     present = [_identity(item, merge_key) for item in patched or () if not _is_deletion(item)]
+    wanted = present
+    if order is not None:
+        wanted = [_identity(entry, merge_key) for entry in order]
+        _check_order(present, wanted)
+    listed = [item for item in items if _identity(item, merge_key) in wanted]
+    listed.sort(key=lambda item: wanted.index(_identity(item, merge_key)))
+    others = [item for item in items if _identity(item, merge_key) not in wanted]
+    server = [_identity(item, merge_key) for item in before]
+
+    def comes_first(one: Any, other: Any) -> bool:
+        """What the server did not have before goes ahead of what it did."""
+        left, right = _identity(one, merge_key), _identity(other, merge_key)
+        known = left in server and right in server
+        return not known or server.index(left) < server.index(right)
+
+    return _interleave(listed, others, comes_first)
+
+
+def _check_order(present: list[Any], wanted: list[Any]) -> None:
     places = [wanted.index(item) for item in present if item in wanted]
     if len(places) != len(present) or places != sorted(places):
         raise BadRequestError(
-            f"the order in patch list {present} doesn't match $setElementOrder/{key} list {wanted}"
+            f"the order in patch list {present} doesn't match $setElementOrder list {wanted}"
         )
 
 
@@ -203,11 +217,13 @@ def _identity(item: Any, merge_key: str | None) -> Any:
     return item.get(merge_key) if isinstance(item, dict) and merge_key else item
 
 
-def _interleave(listed: list[Any], others: list[Any], position: Any) -> list[Any]:
+def _interleave(
+    listed: list[Any], others: list[Any], comes_first: Callable[[Any, Any], bool]
+) -> list[Any]:
     merged = []
     left, right = 0, 0
     while left < len(listed) and right < len(others):
-        if position(listed[left]) < position(others[right]):
+        if comes_first(listed[left], others[right]):
             merged.append(listed[left])
             left += 1
         else:

@@ -20,14 +20,17 @@ CREATE TABLE IF NOT EXISTS log (
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 """
 
+# A predecessor that was killed may take a moment to let go of its lock.
+_PATIENCE = 2.0
+
 
 class SqliteLog:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, patience: float = _PATIENCE) -> None:
         if path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             Path(path).touch(mode=0o600)
         try:
-            self._db = _connect(path)
+            self._db = _connect(path, patience)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 raise StoreLockedError(path) from error
@@ -80,8 +83,8 @@ class SqliteLog:
         self._db.close()
 
 
-def _connect(path: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=2.0)
+def _connect(path: str, patience: float) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=patience)
     try:
         # Exclusive before WAL: no shared-memory file, and a second process is refused at once.
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
