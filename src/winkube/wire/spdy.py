@@ -261,6 +261,7 @@ class SpdyConnection:
     def _on_data(self, frame: frames.Data) -> None:
         stream = self._streams.get(frame.stream_id)
         if stream is None or stream.remote_done:
+            self._check_opened(frame.stream_id)
             return  # was reset by us: the peer could not know yet
         if frame.payload and not stream.ignored:
             stream.push(frame.payload)
@@ -317,6 +318,11 @@ class SpdyConnection:
         self._window_moved.set()
 
     # The rest.
+
+    def _check_opened(self, stream_id: int) -> None:
+        by_peer = stream_id % 2 == (1 if self._server else 0)
+        if stream_id > (self._last_peer_id if by_peer else self._next_id - 2):
+            raise SpdyError(f"data on stream {stream_id}, which was never opened")
 
     def _is_full(self, stream: SpdyStream) -> bool:
         return stream.buffered > STREAM_BUFFER or self._buffered > LINK_BUFFER

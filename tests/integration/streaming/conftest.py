@@ -10,7 +10,7 @@ import signal
 import ssl
 import struct
 import termios
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,8 +98,16 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 
 @pytest.fixture
+def make_authority() -> Callable[[Path], Authority]:
+    return _make_authority
+
+
+@pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    folder = tmp_path / "pki"
+    return _make_authority(tmp_path / "pki")
+
+
+def _make_authority(folder: Path) -> Authority:
     folder.mkdir()
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test-ca")])
