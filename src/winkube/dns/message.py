@@ -51,6 +51,7 @@ class Query:
     class_: int
     edns: bool = False
     size: int = PLAIN_UDP_SIZE
+    opcode: int = 0
 
 
 class BadQueryError(WinkubeError):
@@ -67,8 +68,8 @@ def parse_query(packet: bytes) -> Query:
     number, flags, questions, _, _, additional = HEADER.unpack_from(packet)
     if flags & QR:
         raise Unanswerable("an answer")
-    bare = Query(number, bool(flags & RD), b"", b"", 0, 0)
-    if flags & _OPCODE:
+    bare = Query(number, bool(flags & RD), b"", b"", 0, 0, opcode=flags & _OPCODE)
+    if bare.opcode:
         raise BadQueryError(Rcode.NOTIMP, bare)
     end = _name_end(packet, HEADER.size) if questions == 1 else None
     if end is None or end + _FIXED.size > len(packet):
@@ -132,7 +133,7 @@ class Body:
 
 def encode(query: Query, body: Body, *, recursion_available: bool, limit: int | None) -> bytes:
     """The whole packet; what does not fit ``limit`` is left out and marked as truncated."""
-    flags = QR | (AA if body.authoritative else 0) | (RD if query.recursion else 0)
+    flags = QR | query.opcode | (AA if body.authoritative else 0) | (RD if query.recursion else 0)
     flags |= (RA if recursion_available else 0) | (body.rcode & 0xF)
     questions = 1 if query.question else 0
     answer, authority, additional = body.counts

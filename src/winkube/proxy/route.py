@@ -16,6 +16,8 @@ from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
+from winkube.client.resource import NODES
+from winkube.client.rest import ApiClient
 
 ROUTE_PROTOCOL: Final = 174
 _CHECK_SECONDS: Final = 10.0
@@ -89,6 +91,20 @@ class NodeRoutes:
             log.info("routes changed", extra={"commands": commands})
         self.ready.set()
         self._queue.add_after(key, _CHECK_SECONDS)
+
+
+class PodRoutes:
+    """The routes alone, for a namespace without pods that has to reach them: control plane, tor."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._nodes = Informer(client, NODES)
+        self._routes = NodeRoutes(self._nodes, own="")
+        self.ready = self._routes.ready
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._nodes.run(), name="pod routes nodes")
+            group.create_task(self._routes.run(), name="pod routes")
 
 
 def _facts(node: JsonObject | None) -> tuple[str | None, IPv4Network | None]:

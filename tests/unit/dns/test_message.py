@@ -59,6 +59,17 @@ def test_an_answer_echoes_number_question_and_recursion_bit() -> None:
     assert answer.header.rcode == 3
 
 
+def test_an_unknown_operation_is_refused_by_its_own_name() -> None:
+    raw = bytearray(packet())
+    raw[2] |= 4 << 3
+    with pytest.raises(BadQueryError) as failure:
+        parse_query(bytes(raw))
+    body = Body(failure.value.rcode, authoritative=False)
+    raw = bytearray(encode(failure.value.query, body, recursion_available=False, limit=512))
+    answer = DNSRecord.parse(bytes(raw))
+    assert (answer.header.opcode, answer.header.rcode) == (4, 4)
+
+
 def test_what_does_not_fit_is_left_out_whole() -> None:
     query = parse_query(edns(512))
     body = Body(Rcode.NOERROR, (50, 0, 0), b"\x00" * 600)
