@@ -1,35 +1,45 @@
 """The fast path: the best node for pods of one class, without looking at every node.
 
-Theory of operation: pods that differ only in name (one template, one controller) form a class. For
-each class we keep every node's score in a heap per zone. A decision re-scores only the nodes that
-changed since the class was last asked (the world's log names them) and takes the best heap top;
-entries of a node that was re-scored are recognised by their stamp and dropped when they surface.
-Its cost depends on what changed, neither on the number of nodes nor on the number of pods.
+Theory of operation: pods with the same needs form a class. For each class we keep every node's
+score in a heap per zone. A decision re-scores only the nodes that changed since the class was last
+asked (the world's log names them) and takes the best heap top; entries of a node that was re-scored
+are recognised by their stamp and dropped when they surface. The cost of a decision depends on what
+changed, neither on the number of nodes nor on the number of pods.
+
+Spreading the pods of one controller depends on the controller too. While its pods are on few nodes,
+those nodes are marked down as they surface; once they are on many, the controller gets a class of
+its own, with the spreading inside the scores.
 """
 
 import dataclasses
 import heapq
-from collections import Counter, OrderedDict
+from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Final
 
 from winkube.scheduler.node import NodeInfo
-from winkube.scheduler.plugins.plugin import Plugin
+from winkube.scheduler.plugins.plugin import MAX_SCORE, Plugin
+from winkube.scheduler.plugins.topology_spread import PodTopologySpread, default_score
 from winkube.scheduler.shape import PodInfo
 from winkube.scheduler.world import World
 
 REMEMBERED: Final = 64
 # One pod more of a controller in a zone than elsewhere costs this much of a score.
 ZONE_PENALTY: Final = 20.0
+# Up to this many nodes are marked down one by one.
+FEW_NODES: Final = 32
+SPREAD: Final = PodTopologySpread.name
 
 Weighted = tuple[tuple[Plugin, float], ...]
 Entry = tuple[float, str, int]
 
 
 class Candidates:
-    def __init__(self, world: World, plugins: Weighted, pod: PodInfo) -> None:
+    def __init__(self, world: World, plugins: Weighted, pod: PodInfo, owner: str) -> None:
         self._world = world
-        # The one we stand for gets a node; the class has none.
-        self._pod = dataclasses.replace(pod, node="")
+        # The pod we stand for gets a node; the class has none.
+        self._pod = dataclasses.replace(pod, node="", owner=owner)
+        self._spread_weight = sum(w for plugin, w in plugins if plugin.name == SPREAD)
         self._static = [(plugin, weight) for plugin, weight in plugins if plugin.static]
         self._dynamic = [(plugin, weight) for plugin, weight in plugins if not plugin.static]
         self._kept: dict[str, tuple[int, float | None]] = {}
@@ -38,27 +48,37 @@ class Candidates:
         self._next = 0
         self._position = -1
 
-    def best(self) -> str | None:
+    def best(self, owner: str) -> str | None:
         self._catch_up()
-        tops = [(self._top(zone), zone) for zone in list(self._heaps)]
+        counters = self._world.counters
+        marked = {} if self._pod.owner else counters.owned(owner)
+        tops = [(self._best_of(zone, marked), zone) for zone in list(self._heaps)]
         found = [(entry, zone) for entry, zone in tops if entry is not None]
         if not found:
             return None
-        if len(found) == 1:
-            return found[0][0][1]
-        crowd = self._crowd()
-        return min(found, key=lambda each: (each[0][0] + crowd[each[1]] * ZONE_PENALTY, each[0]))[
-            0
-        ][1]
+        crowd = counters.owned_by_zone(owner)
 
-    def _crowd(self) -> Counter[str]:
-        """Pods of the same controller by zone."""
-        found: Counter[str] = Counter()
-        for name, count in self._world.counters.owned(self._pod.owner).items():
-            node = self._world.nodes.get(name)
-            if node is not None:
-                found[node.zone] += count
-        return found
+        def cost(each: tuple[tuple[float, str], str]) -> tuple[float, str]:
+            (negative, name), zone = each
+            return negative + crowd.get(zone, 0) * ZONE_PENALTY, name
+
+        return min(found, key=cost)[0][1]
+
+    def _best_of(self, zone: str, marked: Mapping[str, int]) -> tuple[float, str] | None:
+        """The cheapest node of a zone after marking down those that have pods of the owner."""
+        best: tuple[float, str] | None = None
+        surfaced: list[Entry] = []
+        while (top := self._top(zone)) is not None and (best is None or top[0] <= best[0]):
+            count = marked.get(top[1], 0)
+            entry = (top[0] + self._spread_weight * (MAX_SCORE - default_score(count)), top[1])
+            best = entry if best is None else min(best, entry)
+            if not count:
+                # What lies below costs more, even unmarked.
+                break
+            surfaced.append(heapq.heappop(self._heaps[zone]))
+        for each in surfaced:
+            heapq.heappush(self._heaps.setdefault(zone, []), each)
+        return best
 
     def _catch_up(self) -> None:
         changed = self._world.changed_since(self._position) if self._position >= 0 else None
@@ -120,16 +140,18 @@ class Candidates:
 
 
 class CandidateCache:
-    def __init__(self, world: World, plugins: Weighted) -> None:
+    def __init__(self, world: World, plugins: Weighted, *, few: int = FEW_NODES) -> None:
+        self._few = few
         self._world = world
         self._plugins = plugins
         self._classes: OrderedDict[tuple[bytes, str], Candidates] = OrderedDict()
 
     def of(self, pod: PodInfo) -> Candidates:
-        key = (pod.shape.signature, pod.owner)
+        spread_out = len(self._world.counters.owned(pod.owner)) > self._few
+        key = (pod.shape.signature, pod.owner if spread_out else "")
         found = self._classes.get(key)
         if found is None:
-            found = self._classes[key] = Candidates(self._world, self._plugins, pod)
+            found = self._classes[key] = Candidates(self._world, self._plugins, pod, key[1])
             if len(self._classes) > REMEMBERED:
                 self._classes.popitem(last=False)
         else:

@@ -43,11 +43,15 @@ class PodCounter:
 class Counters:
     def __init__(self) -> None:
         self._owners: dict[str, Counter[str]] = defaultdict(Counter)
+        self._zones: dict[str, Counter[str]] = defaultdict(Counter)
         self._counters: OrderedDict[Hashable, PodCounter] = OrderedDict()
 
     def owned(self, owner: str) -> Mapping[str, int]:
         """Pods of one controller, by node."""
         return self._owners.get(owner, {}) if owner else {}
+
+    def owned_by_zone(self, owner: str) -> Mapping[str, int]:
+        return self._zones.get(owner, {}) if owner else {}
 
     def counter(
         self,
@@ -67,13 +71,25 @@ class Counters:
             self._counters.move_to_end(key)
         return found
 
-    def change(self, pod: PodInfo, sign: int) -> None:
+    def rezone(self, pods: Iterable[PodInfo], old: str, new: str) -> None:
+        """The node of these pods is in another zone than we thought."""
+        for pod in pods:
+            if pod.owner and old != new:
+                _count(self._zones, pod.owner, old, -1)
+                _count(self._zones, pod.owner, new, 1)
+
+    def change(self, pod: PodInfo, sign: int, zone: str) -> None:
         if pod.owner:
-            owned = self._owners[pod.owner]
-            owned[pod.node] += sign
-            if owned[pod.node] <= 0:
-                del owned[pod.node]
-            if not owned:
-                del self._owners[pod.owner]
+            _count(self._owners, pod.owner, pod.node, sign)
+            _count(self._zones, pod.owner, zone, sign)
         for counter in self._counters.values():
             counter.change(pod, pod.node, sign)
+
+
+def _count(table: dict[str, Counter[str]], owner: str, place: str, sign: int) -> None:
+    places = table[owner]
+    places[place] += sign
+    if not places[place]:
+        del places[place]
+    if not places:
+        del table[owner]

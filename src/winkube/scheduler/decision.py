@@ -7,7 +7,7 @@ pods keep at a distance, need a look at every node: still without walking pods.
 from collections import Counter
 from dataclasses import dataclass, field
 
-from winkube.scheduler.candidates import CandidateCache, Weighted
+from winkube.scheduler.candidates import FEW_NODES, CandidateCache, Weighted
 from winkube.scheduler.node import NodeInfo
 from winkube.scheduler.shape import PodInfo
 from winkube.scheduler.world import World
@@ -37,15 +37,15 @@ class Diagnosis:
 
 
 class Decider:
-    def __init__(self, world: World, plugins: Weighted) -> None:
+    def __init__(self, world: World, plugins: Weighted, *, few: int = FEW_NODES) -> None:
         self._world = world
         self._plugins = plugins
-        self._classes = CandidateCache(world, plugins)
+        self._classes = CandidateCache(world, plugins, few=few)
         self._diagnoses: dict[bytes, tuple[int, Diagnosis]] = {}
 
     def choose(self, pod: PodInfo) -> str | None:
         if pod.shape.simple and not self._world.is_shunned(pod):
-            return self._classes.of(pod).best()
+            return self._classes.of(pod).best(pod.owner)
         return self._scan(pod)
 
     def _scan(self, pod: PodInfo) -> str | None:

@@ -80,7 +80,9 @@ class World:
                 node.add(pod)
         else:
             self._leave_zone(node.zone)
+        zone = node.zone
         node.update(obj)
+        self.counters.rezone(node.pods.values(), zone, node.zone)
         self.zones[node.zone] += 1
         self._changed(name)
         return True
@@ -93,6 +95,7 @@ class World:
         # Its pods may outlive it for a while; should it come back, they count again.
         if node.pods:
             self._waiting[name] = dict(node.pods)
+            self.counters.rezone(node.pods.values(), node.zone, "")
         self._leave_zone(node.zone)
         self._changed(name)
 
@@ -123,7 +126,7 @@ class World:
             target.add(pod)
         else:
             self._waiting.setdefault(node, {})[pod.key] = pod
-        self.counters.change(pod, 1)
+        self.counters.change(pod, 1, target.zone if target else "")
         self._count_anti_terms(pod, 1)
         self._changed(node)
 
@@ -136,7 +139,7 @@ class World:
         if target is not None:
             target.remove(pod)
         self._waiting.get(pod.node, {}).pop(key, None)
-        self.counters.change(pod, -1)
+        self.counters.change(pod, -1, target.zone if target else "")
         self._count_anti_terms(pod, -1)
         self._changed(pod.node)
         return pod

@@ -238,8 +238,10 @@ def test_preferred_affinity_moves_the_choice() -> None:
     assert schedule(world, decider, pod("p", affinity=preferred)) == ["b"]
 
 
-def test_fast_path_agrees_with_a_full_scan() -> None:
-    world, decider = cluster(*(node(f"n{n}", cpu=f"{2 + n % 3}") for n in range(20)))
+@pytest.mark.parametrize("few", [0, 3, 1000])
+def test_fast_path_agrees_with_a_full_scan(few: int) -> None:
+    world, _ = cluster(*(node(f"n{n}", cpu=f"{2 + n % 3}") for n in range(20)))
+    decider = Decider(world, default_plugins(), few=few)
     for number in range(150):
         wanted = pod(f"p{number}", owner=f"rs{number % 3}", cpu=f"{100 * (1 + number % 4)}m")
         expected = decider._scan(wanted)

@@ -22,6 +22,11 @@ REASON: Final = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL: Final = f"{REASON} (missing required label)"
 
 
+def default_score(count: int) -> float:
+    """For a node with this many pods of the same controller."""
+    return MAX_SCORE / (1 + count)
+
+
 class PodTopologySpread(Plugin):
     name = "PodTopologySpread"
 
@@ -49,7 +54,7 @@ class PodTopologySpread(Plugin):
         ]
         if not soft:
             count = world.counters.owned(pod.owner).get(node.name, 0)
-            return MAX_SCORE / (1 + count)
+            return default_score(count)
         total = 0.0
         for number, constraint in soft:
             domain = node.labels.get(constraint["topologyKey"])
