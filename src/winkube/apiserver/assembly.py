@@ -10,17 +10,28 @@ from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import ComponentAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
+from winkube.apiserver.chance import Chance
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.discovery import Discovery
 from winkube.apiserver.edge import Edge
+from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.openapi.document import OpenApi
 from winkube.apiserver.pages import Pages
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.render import Renderer
+from winkube.apiserver.reviews import Reviews
 from winkube.apiserver.served import Resources
+from winkube.apiserver.services.hook import ServiceHook
 from winkube.apiserver.storage import Storage
-from winkube.apiserver.subresource.status import Status
+from winkube.apiserver.subresource.binding import Binding
+from winkube.apiserver.subresource.connect import Connect
+from winkube.apiserver.subresource.eviction import Eviction
+from winkube.apiserver.subresource.log import Log
+from winkube.apiserver.subresource.parts import install_parts
+from winkube.apiserver.subresource.proxy import Proxy
+from winkube.apiserver.subresource.scale import Scale
+from winkube.apiserver.subresource.token import Token
 from winkube.apiserver.verbs import Verbs
 from winkube.apiserver.watch import WatchServer
 from winkube.base.clock import Clock
@@ -32,9 +43,10 @@ class Parts:
     cache: Cache
     registry: Registry
     edge: Edge
+    kubelets: Kubelets
 
     async def close(self) -> None:
-        return
+        await self.kubelets.close()
 
 
 def assemble(
@@ -46,12 +58,15 @@ def assemble(
     clock: Clock,
 ) -> Parts:
     resources = Resources(kinds, store, cache)
+    chance = Chance()
     registry = Registry(
         resources=resources,
         storage=Storage(store, cache),
         schema=schema,
-        admission=Chain(admission_steps(resources)),
+        admission=Chain(admission_steps(resources, chance)),
         clock=clock,
+        chance=chance,
+        hooks={resources.core("services").prefix: _service_hook(config, resources)},
     )
     renderer = Renderer(clock)
     verbs = Verbs(registry, renderer, WatchServer(cache, renderer, clock))
@@ -62,8 +77,34 @@ def assemble(
     Pages(cache, metrics, tokens, config.kubernetes_version).install(edge)
     Discovery(kinds, f"{config.advertise_address}:{config.advertise_port}").install(edge)
     OpenApi(schema, kinds).install(edge)
-    edge.add_subresource("*", "status", Status(verbs).handle)
-    return Parts(cache, registry, edge)
+    Reviews(authorizer, tokens).install(edge)
+    install_parts(edge, verbs)
+    kubelets = Kubelets(config, resources)
+    _install_subresources(edge, registry, tokens, kubelets)
+    return Parts(cache, registry, edge, kubelets)
+
+
+def _install_subresources(
+    edge: Edge, registry: Registry, tokens: TokenAuthority, kubelets: Kubelets
+) -> None:
+    binding, proxy = Binding(registry), Proxy(kubelets, registry.resources)
+    edge.add_subresource("*", "scale", Scale(registry).handle)
+    edge.add_subresource("pods", "binding", binding.handle)
+    edge.add_creation("", "bindings", binding.handle)
+    edge.add_subresource("pods", "eviction", Eviction(registry).handle)
+    edge.add_subresource("serviceaccounts", "token", Token(tokens, registry.resources).handle)
+    edge.add_subresource("pods", "log", Log(kubelets).handle)
+    edge.add_subresource("pods", "exec", Connect(kubelets, "exec").handle)
+    edge.add_subresource("pods", "attach", Connect(kubelets, "attach").handle)
+    edge.add_subresource("pods", "portforward", Connect(kubelets, "portforward").handle)
+    for plural in ("nodes", "pods", "services"):
+        edge.add_subresource(plural, "proxy", proxy.handle)
+
+
+def _service_hook(config: ApiServerConfig, resources: Resources) -> ServiceHook:
+    hook = ServiceHook(config.service_cidr, config.node_port_range)
+    hook.restore(item.load() for item in resources.core("services").cache.items())
+    return hook
 
 
 def _token_authority(config: ApiServerConfig, resources: Resources, clock: Clock) -> TokenAuthority:

@@ -19,6 +19,7 @@ from winkube.api.errors import (
     UnsupportedMediaTypeError,
 )
 from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
+from winkube.base.types import JsonObject
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _JSON_TYPES: Final = frozenset({"application/json", "", "application/octet-stream"})
@@ -65,6 +66,15 @@ async def decode(data: bytes, content_type: str) -> Any:
             "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         )
     return parse_json(data)
+
+
+def require_object(document: Any) -> JsonObject:
+    if not isinstance(document, dict):
+        raise BadRequestError(
+            "the object provided is unrecognized (must be an object): couldn't get version/kind; "
+            "json parse error: json: cannot unmarshal into Go value of type struct"
+        )
+    return document
 
 
 class _Loader(yaml.CSafeLoader):

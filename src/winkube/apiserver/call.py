@@ -2,7 +2,7 @@
 
 import asyncio
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
@@ -18,7 +18,8 @@ from winkube.apiserver.served import Served
 from winkube.apiserver.target import Target
 from winkube.base.types import JsonObject
 
-_COMPRESS_FROM: Final = 128 * 1024
+_STREAM_FROM: Final = 128 * 1024
+_CHUNK: Final = 256 * 1024
 _NO_CACHE: Final = "no-cache, private"
 
 
@@ -55,16 +56,43 @@ def _quoted(text: str) -> str:
     return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-async def reply_large(call: Call, data: bytes) -> web.Response:
-    """As ``reply``, compressed when that is worth it: a peer on this machine reads faster plain."""
-    if len(data) < _COMPRESS_FROM or not wants_gzip(
-        call.request.headers.get("Accept-Encoding", ""), call.request.remote
-    ):
-        return reply(call, data)
-    response = reply(call, await asyncio.to_thread(_gzip, data))
-    response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
-    return response
+async def reply_large(call: Call, pieces: Sequence[bytes]) -> web.StreamResponse:
+    """As ``reply``, for bodies of any size, given in pieces.
+
+    Compressed when that is worth it (a peer on this machine reads faster plain), and otherwise
+    sent bit by bit: joined, a large list would be in memory twice and the client idle meanwhile.
+    """
+    size = sum(map(len, pieces))
+    if size < _STREAM_FROM:
+        return reply(call, b"".join(pieces))
+    encodings = call.request.headers.get("Accept-Encoding", "")
+    if wants_gzip(encodings, call.request.remote):
+        response = reply(call, await asyncio.to_thread(_gzip, b"".join(pieces)))
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Vary"] = "Accept-Encoding"
+        return response
+    stream = web.StreamResponse(
+        headers={"Content-Type": call.output.media, "Cache-Control": _NO_CACHE}
+    )
+    stream.content_length = size
+    await stream.prepare(call.request)
+    for chunk in _chunks(pieces):
+        await stream.write(chunk)
+    await stream.write_eof()
+    return stream
+
+
+def _chunks(pieces: Sequence[bytes]) -> Iterator[bytes]:
+    batch: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        batch.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield b"".join(batch)
+            batch, size = [], 0
+    if batch:
+        yield b"".join(batch)
 
 
 def wants_gzip(accept_encoding: str, peer: str | None) -> bool:

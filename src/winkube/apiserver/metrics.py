@@ -30,17 +30,26 @@ class Metrics:
             "apiserver_longrunning_requests", "Watches.", ("resource",), registry=self._registry
         )
 
+        self._known: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
+
     @contextmanager
     def measure(self, verb: str, target: Target) -> Iterator[None]:
         start = time.perf_counter()
         try:
             yield
         finally:
-            self._requests.labels(
-                verb, target.group, target.version, target.resource, target.subresource
-            ).inc()
+            counter, seconds = self._children(verb, target)
+            counter.inc()
             if verb != "watch":
-                self._seconds.labels(verb).observe(time.perf_counter() - start)
+                seconds.observe(time.perf_counter() - start)
+
+    def _children(self, verb: str, target: Target) -> tuple[Counter, Histogram]:
+        """Looking up labels costs more than counting does."""
+        key = (verb, target.group, target.version, target.resource, target.subresource)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = (self._requests.labels(*key), self._seconds.labels(verb))
+        return known
 
     def render(self, cache: Cache) -> bytes:
         for resource in cache.resources():

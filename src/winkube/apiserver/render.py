@@ -33,7 +33,10 @@ class Renderer:
             return encode(partial(item, output), output)
         return item.data if output.media != YAML else encode(item.load(), output)
 
-    def listing(self, kind: Kind, result: ListResult, output: Output, include: str = "") -> bytes:
+    def listing(
+        self, kind: Kind, result: ListResult, output: Output, include: str = ""
+    ) -> list[bytes]:
+        """The body of a list, in pieces."""
         metadata: JsonObject = {"resourceVersion": str(result.revision)}
         if result.token:
             metadata["continue"] = result.token
@@ -42,19 +45,19 @@ class Renderer:
         if output.shape == "Table":
             table = self._table(kind, result.items, output, include)
             table["metadata"] = metadata
-            return encode(table, output)
+            return [encode(table, output)]
         if output.shape:
-            return encode(
-                {
-                    "kind": "PartialObjectMetadataList",
-                    "apiVersion": f"{_META_GROUP}/{output.version}",
-                    "metadata": metadata,
-                    "items": [partial(item, output) for item in result.items],
-                },
-                output,
-            )
-        data = join_list(kind, metadata, [item.data for item in result.items])
-        return data if output.media != YAML else encode(orjson.loads(data), output)
+            shown: JsonObject = {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"{_META_GROUP}/{output.version}",
+                "metadata": metadata,
+                "items": [partial(item, output) for item in result.items],
+            }
+            return [encode(shown, output)]
+        pieces = list_pieces(kind, metadata, result.items)
+        if output.media == YAML:
+            return [encode(orjson.loads(b"".join(pieces)), output)]
+        return pieces
 
     def _table(self, kind: Kind, items: Sequence[Item], output: Output, include: str) -> JsonObject:
         return {
@@ -87,13 +90,19 @@ def _partial(obj: JsonObject, output: Output) -> JsonObject:
     }
 
 
-def join_list(kind: Kind, metadata: JsonObject, items: Sequence[bytes]) -> bytes:
+def list_pieces(kind: Kind, metadata: JsonObject, items: Sequence[Item]) -> list[bytes]:
     head = b'{"kind":"%b","apiVersion":"%b","metadata":%b,"items":[' % (
         f"{kind.kind}List".encode(),
         kind.api_version.encode(),
         orjson.dumps(metadata),
     )
-    return b"".join((head, b",".join(items), b"]}\n"))
+    pieces = [head]
+    for item in items:
+        pieces += (item.data, b",")
+    if items:
+        pieces.pop()
+    pieces.append(b"]}\n")
+    return pieces
 
 
 def encode(document: Any, output: Output) -> bytes:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from ipaddress import ip_address
 
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import AlreadyExistsError
@@ -67,6 +68,8 @@ def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:
         "default",
         {"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec},
     )
+    if ip_address(config.advertise_address).is_loopback:
+        return  # an endpoint nobody else can reach is refused by validation
     served_port = {"name": "https", "port": config.advertise_port, "protocol": "TCP"}
     skip = {"endpointslice.kubernetes.io/skip-mirror": "true"}
     subset = {"addresses": [{"ip": config.advertise_address}], "ports": [served_port]}

@@ -67,12 +67,12 @@ class Verbs:
     def get(self, call: Call) -> web.Response:
         return self.answer(call, get(call.served, *call.place))
 
-    async def list(self, call: Call) -> web.Response:
+    async def list(self, call: Call) -> web.StreamResponse:
         params = ListParams.parse(call.target.namespace, call.query)
         selection = Selection.parse(call.served, call.query)
         result = list_items(call.served, self._registry.storage.cache.revision, params, selection)
-        data = self._renderer.listing(call.served.kind, result, call.output, call.include)
-        return await reply_large(call, data)
+        pieces = self._renderer.listing(call.served.kind, result, call.output, call.include)
+        return await reply_large(call, pieces)
 
     async def create(self, call: Call) -> web.Response:
         served = call.served
@@ -162,7 +162,7 @@ class Verbs:
             raise BadRequestError("the body of a deletion has to be DeleteOptions")
         return document
 
-    async def delete_collection(self, call: Call) -> web.Response:
+    async def delete_collection(self, call: Call) -> web.StreamResponse:
         served = call.served
         options = DeleteOptions.parse(await self._delete_body(call), call.query)
         params = ListParams.parse(call.target.namespace, call.query)
@@ -174,8 +174,8 @@ class Verbs:
                 continue
             place = (item.namespace, item.name)
             await delete(self._registry, served, place, options, write)
-        data = self._renderer.listing(served.kind, result, call.output, call.include)
-        return await reply_large(call, data)
+        pieces = self._renderer.listing(served.kind, result, call.output, call.include)
+        return await reply_large(call, pieces)
 
 
 def is_watch(query: dict[str, str]) -> bool:

@@ -1,9 +1,22 @@
 """The order of admission. A step that reads what another fills in comes after it."""
 
 from winkube.apiserver.admission.chain import Step
+from winkube.apiserver.admission.default_storage_class import DefaultStorageClass
+from winkube.apiserver.admission.default_tolerations import DefaultTolerationSeconds
 from winkube.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from winkube.apiserver.admission.node_restriction import NodeRestriction
+from winkube.apiserver.admission.priority import Priority
+from winkube.apiserver.admission.service_account import ServiceAccount
+from winkube.apiserver.chance import Chance
 from winkube.apiserver.served import Resources
 
 
-def admission_steps(resources: Resources) -> tuple[Step, ...]:
-    return (NamespaceLifecycle(resources),)
+def admission_steps(resources: Resources, chance: Chance) -> tuple[Step, ...]:
+    return (
+        NamespaceLifecycle(resources),
+        NodeRestriction(),
+        ServiceAccount(resources, chance),
+        DefaultTolerationSeconds(),
+        Priority(resources),
+        DefaultStorageClass(resources),
+    )

@@ -13,6 +13,7 @@ from winkube.apiserver.auth.user import (
     SERVICE_ACCOUNT_PREFIX,
     User,
 )
+from winkube.base.types import JsonObject
 
 READ: Final = frozenset({"get", "list", "watch"})
 _COMPONENTS: Final = frozenset(
@@ -52,8 +53,18 @@ class Decision:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a user may do in a namespace, as SelfSubjectRulesReview lists it."""
+
+    resources: list[JsonObject]
+    paths: list[JsonObject]
+
+
 class Authorizer(Protocol):
     def authorize(self, attributes: Attributes) -> Decision: ...
+
+    def rules(self, user: User, namespace: str) -> Rules: ...
 
 
 class ComponentAuthorizer:
@@ -70,6 +81,15 @@ class ComponentAuthorizer:
         if user.name.startswith(SERVICE_ACCOUNT_PREFIX):
             return Decision(attributes.verb in READ and attributes.resource != "secrets")
         return Decision(allowed=_is_self_review(attributes))
+
+    def rules(self, user: User, namespace: str) -> Rules:
+        everything = self.authorize(Attributes(user, "*", resource="*", namespace=namespace))
+        verbs = ["*"] if everything.allowed else sorted(READ)
+        if not everything.allowed and not user.name.startswith(SERVICE_ACCOUNT_PREFIX):
+            return Rules([], [])
+        resources = [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}]
+        paths = [{"verbs": verbs, "nonResourceURLs": ["*"]}] if everything.allowed else []
+        return Rules(resources, paths)
 
 
 def _may_read_path(attributes: Attributes) -> bool:

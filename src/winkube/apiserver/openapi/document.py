@@ -62,7 +62,7 @@ class OpenApi:
         return await self._send(request, name)
 
     async def v2(self, request: web.BaseRequest, path: str) -> web.Response:
-        for entry in parse_accept(request.headers.get("Accept", "") or JSON):
+        for entry in parse_accept(str(request.headers.get("Accept", JSON))):
             if entry.media in gnostic.MEDIA_NAMES:
                 return await self._send(request, "v2.pb", "application/octet-stream")
             if entry.media in _ACCEPTED:

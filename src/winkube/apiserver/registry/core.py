@@ -7,6 +7,7 @@ from typing import Final
 from winkube.api.errors import BadRequestError, NotFoundError
 from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Chain
+from winkube.apiserver.chance import Chance
 from winkube.apiserver.item import Item
 from winkube.apiserver.registry.hook import Hook
 from winkube.apiserver.served import Resources, Served
@@ -26,6 +27,7 @@ class Registry:
     schema: Schema
     admission: Chain
     clock: Clock
+    chance: Chance
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # by storage prefix
 
 

@@ -19,7 +19,6 @@ from winkube.apiserver.registry.prepare import prepare_create
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
-from winkube.base.ids import new_uid, random_suffix
 from winkube.base.types import JsonObject
 
 # generateName leaves room for the suffix in 63 characters; longer bases are cut, as upstream does.
@@ -36,7 +35,7 @@ async def create(
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     for attempt in range(_NAME_ATTEMPTS if generated else 1):
         if generated:
-            metadata["name"] = metadata["generateName"][:_MAX_BASE] + random_suffix()
+            metadata["name"] = metadata["generateName"][:_MAX_BASE] + registry.chance.suffix()
         if attempt == 0:
             obj = await _complete(registry, served, namespace, obj, options)
             metadata = obj["metadata"]
@@ -66,7 +65,7 @@ async def _complete(
     metadata = obj["metadata"]
     for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
-    metadata["uid"] = new_uid()
+    metadata["uid"] = registry.chance.uid()
     metadata["creationTimestamp"] = to_rfc3339(registry.clock.now())
     prepare_create(served.kind, obj, options.user)
     name = metadata.get("name") or ""

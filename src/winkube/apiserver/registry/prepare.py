@@ -9,6 +9,7 @@ from typing import Final
 from winkube.api.kinds import Kind
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.registry.qos import qos_class
+from winkube.apiserver.services.hook import keep_allocated
 from winkube.base.types import JsonObject
 
 # Kinds whose metadata.generation counts changes of what the user wants.
@@ -69,6 +70,8 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     if (kind.group, kind.plural) == ("", "namespaces"):
         # Only namespaces/finalize may change these.
         _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
+    if (kind.group, kind.plural) == ("", "services"):
+        keep_allocated(new, old)
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0

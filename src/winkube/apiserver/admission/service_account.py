@@ -1,0 +1,102 @@
+"""Pods run as a service account and, unless it is switched off, get its token in a volume."""
+
+import asyncio
+from typing import Final
+
+from winkube.api.errors import ForbiddenError
+from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.chance import Chance
+from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
+
+MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_DEFAULT: Final = "default"
+# The default account is made by a controller right after its namespace: wait for it a little.
+_ATTEMPTS: Final = 10
+_WAIT: Final = 0.1
+# One hour, and 7 seconds that tell our tokens from those users ask for (upstream's choice).
+_TOKEN_SECONDS: Final = 3607
+
+
+class ServiceAccount:
+    def __init__(self, resources: Resources, chance: Chance) -> None:
+        self._chance = chance
+        self._accounts = resources.core("serviceaccounts")
+
+    async def admit(self, request: Admission) -> None:
+        if request.operation != "CREATE" or not request.is_for("pods") or request.obj is None:
+            return
+        pod = request.obj
+        if _MIRROR in (pod["metadata"].get("annotations") or {}):
+            return
+        spec = pod.setdefault("spec", {})
+        name = spec.get("serviceAccountName") or _DEFAULT
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+        account = await self._account(request, name)
+        if _mounts_token(spec, account):
+            mount_token(spec, self._chance)
+        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+            spec["imagePullSecrets"] = account["imagePullSecrets"]
+
+    async def _account(self, request: Admission, name: str) -> JsonObject:
+        key = self._accounts.key(request.namespace, name)
+        for attempt in range(_ATTEMPTS if name == _DEFAULT else 1):
+            if attempt:
+                await asyncio.sleep(_WAIT)
+            item = self._accounts.cache.get(key)
+            if item is not None:
+                return item.load()
+        subject = request.name or (request.obj or {})["metadata"].get("generateName", "")
+        raise ForbiddenError(
+            f'pods "{subject}" is forbidden: error looking up service account '
+            f'{request.namespace}/{name}: serviceaccount "{name}" not found',
+            details={"name": subject, "kind": "pods"},
+        )
+
+
+def _mounts_token(spec: JsonObject, account: JsonObject) -> bool:
+    for source in (spec, account):
+        wanted = source.get("automountServiceAccountToken")
+        if wanted is not None:
+            return bool(wanted)
+    return True
+
+
+def mount_token(spec: JsonObject, chance: Chance) -> None:
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    without = [
+        container
+        for container in containers
+        if not any(m.get("mountPath") == MOUNT for m in container.get("volumeMounts") or ())
+    ]
+    if not without:
+        return
+    taken = {volume.get("name") for volume in spec.get("volumes") or ()}
+    name = f"kube-api-access-{chance.suffix()}"
+    while name in taken:
+        name = f"kube-api-access-{chance.suffix()}"
+    spec.setdefault("volumes", []).append(_token_volume(name))
+    for container in without:
+        mount = {"name": name, "readOnly": True, "mountPath": MOUNT}
+        container.setdefault("volumeMounts", []).append(mount)
+
+
+def _token_volume(name: str) -> JsonObject:
+    field = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
+    return {
+        "name": name,
+        "projected": {
+            "sources": [
+                {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+                {
+                    "configMap": {
+                        "name": "kube-root-ca.crt",
+                        "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                    }
+                },
+                {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": field}]}},
+            ],
+            "defaultMode": 420,
+        },
+    }

@@ -1,0 +1,145 @@
+"""Where a node's kubelet listens, and plain HTTP to it (or to a pod), passed on as it comes."""
+
+import ssl
+from collections.abc import Mapping
+from typing import Final
+
+import aiohttp
+import yarl
+from aiohttp import web
+from multidict import CIMultiDict
+
+from winkube.api.errors import ApiError, BadRequestError, InternalError, UnavailableError
+from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.registry.core import get
+from winkube.apiserver.served import Resources
+from winkube.apiserver.tls import kubelet_context
+from winkube.base.types import JsonObject
+
+_DEFAULT_PORT: Final = 10250
+_CHUNK: Final = 64 * 1024
+# Hop-by-hop (RFC 9110 7.6.1), and what the two connections settle for themselves.
+_NOT_FORWARDED: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "host",
+        "content-length",
+        "authorization",
+        "accept-encoding",
+        "content-encoding",
+    }
+)
+_PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
+
+
+class Kubelets:
+    def __init__(self, config: ApiServerConfig, resources: Resources) -> None:
+        self._config = config
+        self._nodes = resources.core("nodes")
+        self._context: ssl.SSLContext | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = kubelet_context(self._config)
+        return self._context
+
+    def url(self, node_name: str, path: str) -> yarl.URL:
+        node = get(self._nodes, "", node_name).load()
+        status = node.get("status") or {}
+        found = {entry["type"]: entry["address"] for entry in status.get("addresses") or ()}
+        host = next((found[kind] for kind in _PREFERRED if kind in found), "")
+        if not host:
+            raise InternalError(f'no preferred addresses found for node "{node_name}"')
+        endpoints = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
+        port = int(endpoints.get("Port") or _DEFAULT_PORT)
+        return yarl.URL.build(scheme="https", host=host, port=port, path=path)
+
+    async def forward(
+        self, request: web.BaseRequest, url: yarl.URL, *, secure: bool = True
+    ) -> web.StreamResponse:
+        """Send the request on and stream the answer back, flushing as it arrives."""
+        headers = _forwarded(request.headers)
+        # Not the client's own: what we relay has to be what we measure.
+        headers["Accept-Encoding"] = "identity"
+        data = request.content if request.body_exists else None
+        try:
+            async with self._client().request(
+                request.method,
+                url,
+                headers=headers,
+                data=data,
+                ssl=self.context if secure else True,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
+            ) as answer:
+                return await _relay(request, answer)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise _unreachable(url, error) from error
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+            )
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def _forwarded(headers: Mapping[str, str]) -> CIMultiDict[str]:
+    return CIMultiDict(
+        (key, value)
+        for key, value in headers.items()
+        if key.lower() not in _NOT_FORWARDED and not key.lower().startswith("impersonate-")
+    )
+
+
+async def _relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+    response = web.StreamResponse(status=answer.status, headers=_forwarded(answer.headers))
+    if answer.content_length is not None:
+        response.content_length = answer.content_length
+    await response.prepare(request)
+    async for chunk in answer.content.iter_any():
+        await response.write(chunk)
+    await response.write_eof()
+    return response
+
+
+def _unreachable(url: yarl.URL, error: Exception) -> ApiError:
+    where = f"{url.scheme}://{url.host}:{url.port}{url.path}"
+    return UnavailableError(f"error trying to reach service: {where}: {error}")
+
+
+def pick_container(pod: JsonObject, wanted: str, *, default_first: bool) -> str:
+    """The container a request is about: named, or the only one, or (exec) the default one."""
+    spec, metadata = pod["spec"], pod["metadata"]
+    regular = [entry["name"] for entry in spec.get("containers") or ()]
+    others = [
+        entry["name"]
+        for field in ("initContainers", "ephemeralContainers")
+        for entry in spec.get(field) or ()
+    ]
+    if wanted:
+        if wanted in regular or wanted in others:
+            return wanted
+        raise BadRequestError(f"container {wanted} is not valid for pod {metadata['name']}")
+    if len(regular) == 1 or (default_first and regular):
+        return str(regular[0])
+    names = " ".join(regular)
+    message = (
+        f"a container name must be specified for pod {metadata['name']}, choose one of: [{names}]"
+    )
+    if others:
+        message += f" or one of the init containers: [{' '.join(others)}]"
+    raise BadRequestError(message)

@@ -1,0 +1,64 @@
+"""pods/exec, attach and portforward: find the kubelet, check the request, hand over the stream."""
+
+from typing import Final, Literal, cast
+
+from aiohttp import web
+
+from winkube.api.errors import BadRequestError
+from winkube.apiserver.call import Call, not_allowed
+from winkube.apiserver.kubelet import Kubelets, pick_container
+from winkube.apiserver.options import parse_bool
+from winkube.apiserver.registry.core import get
+from winkube.apiserver.streaming import proxy_stream
+from winkube.base.types import JsonObject
+
+StreamKind = Literal["exec", "attach", "portforward"]
+
+# What the API calls a stream, and what the kubelet calls it.
+_STREAMS: Final = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
+_PATHS: Final = {"exec": "exec", "attach": "attach", "portforward": "portForward"}
+_ENDED: Final = ("Succeeded", "Failed")
+
+
+class Connect:
+    def __init__(self, kubelets: Kubelets, kind: StreamKind) -> None:
+        self._kubelets = kubelets
+        self._kind = kind
+
+    async def handle(self, call: Call) -> web.StreamResponse:
+        if call.verb not in ("get", "create"):
+            raise not_allowed()
+        pod = get(call.served, *call.place).load()
+        parameters = call.request.rel_url.query
+        namespace, name = call.place
+        path = f"/{_PATHS[self._kind]}/{namespace}/{name}"
+        query: list[tuple[str, str]] = []
+        if self._kind == "portforward":
+            query = [("port", port) for port in parameters.getall("ports", [])]
+        else:
+            wanted = parameters.get("container", "")
+            path += f"/{pick_container(pod, wanted, default_first=True)}"
+            query = [(theirs, "1") for ours, theirs in _STREAMS if _asked(parameters.get(ours))]
+            query += [("command", word) for word in parameters.getall("command", [])]
+        self._check(pod, [word for key, word in query if key == "command"])
+        if "upgrade" not in call.request.headers.get("Connection", "").lower():
+            raise BadRequestError("Upgrade request required")
+        url = self._kubelets.url(pod["spec"]["nodeName"], path).with_query(query)
+        request = cast("web.Request", call.request)
+        return await proxy_stream(request, url, self._kubelets.context, kind=self._kind)
+
+    def _check(self, pod: JsonObject, command: list[str]) -> None:
+        name = pod["metadata"]["name"]
+        if self._kind == "exec" and not command:
+            raise BadRequestError("you must specify at least 1 command for the container")
+        phase = (pod.get("status") or {}).get("phase")
+        if self._kind == "exec" and phase in _ENDED:
+            raise BadRequestError(
+                "cannot exec into a container in a completed pod; current phase is " + phase
+            )
+        if not pod["spec"].get("nodeName"):
+            raise BadRequestError(f"pod {name} does not have a host assigned")
+
+
+def _asked(value: str | None) -> bool:
+    return value is not None and parse_bool(value)

@@ -1,0 +1,64 @@
+"""Parts of objects that are written like the object itself but change only their own fields."""
+
+from typing import Final
+
+from winkube.api.kinds import Kind
+from winkube.apiserver.registry.update import STATUS, Part
+from winkube.base.types import JsonObject
+
+
+def _restore(new: JsonObject, old: JsonObject) -> None:
+    new.clear()
+    new.update(old)
+
+
+def _finalize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    finalizers = (new.get("spec") or {}).get("finalizers") or []
+    _restore(new, old)
+    new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
+    if not finalizers:
+        new["spec"].pop("finalizers")
+
+
+def _ephemeral(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    containers = (new.get("spec") or {}).get("ephemeralContainers") or []
+    _restore(new, old)
+    new["spec"] = {**old["spec"], "ephemeralContainers": containers}
+    _next_generation(new, old)
+
+
+def _resize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    wanted = {
+        container.get("name"): container.get("resources")
+        for container in (new.get("spec") or {}).get("containers") or ()
+    }
+    _restore(new, old)
+    containers = [
+        {**container, "resources": wanted.get(container["name"]) or {}}
+        for container in old["spec"]["containers"]
+    ]
+    new["spec"] = {**old["spec"], "containers": containers}
+    _next_generation(new, old)
+
+
+def _approval(kind: Kind, new: JsonObject, old: JsonObject) -> None:
+    conditions = (new.get("status") or {}).get("conditions")
+    _restore(new, old)
+    new["status"] = {**(old.get("status") or {})}
+    if conditions:
+        new["status"]["conditions"] = conditions
+
+
+def _next_generation(new: JsonObject, old: JsonObject) -> None:
+    if new["spec"] != old["spec"]:
+        generation = (old["metadata"].get("generation") or 0) + 1
+        new["metadata"] = {**old["metadata"], "generation": generation}
+
+
+PARTS: Final = {
+    ("*", "status"): STATUS,
+    ("namespaces", "finalize"): Part("finalize", _finalize),
+    ("pods", "ephemeralcontainers"): Part("ephemeralcontainers", _ephemeral),
+    ("pods", "resize"): Part("resize", _resize),
+    ("certificatesigningrequests", "approval"): Part("approval", _approval),
+}

@@ -1,0 +1,88 @@
+"""nodes/proxy, pods/proxy and services/proxy: plain HTTP to what the cluster runs."""
+
+import yarl
+from aiohttp import web
+
+from winkube.api.errors import BadRequestError, UnavailableError
+from winkube.apiserver.call import Call
+from winkube.apiserver.kubelet import Kubelets
+from winkube.apiserver.registry.core import get
+from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
+
+
+class Proxy:
+    def __init__(self, kubelets: Kubelets, resources: Resources) -> None:
+        self._kubelets = kubelets
+        self._slices = resources.require("discovery.k8s.io", "v1", "endpointslices")
+
+    async def handle(self, call: Call) -> web.StreamResponse:
+        scheme, name, port = split_name(call.target.name)
+        plural = call.served.kind.plural
+        path = "/" + call.target.rest
+        if plural == "nodes":
+            url = self._kubelets.url(name, path)
+        elif plural == "pods":
+            pod = get(call.served, call.target.namespace, name).load()
+            url = _pod_url(pod, scheme, port).with_path(path)
+        else:
+            service = get(call.served, call.target.namespace, name).load()
+            url = self._service_url(service, scheme, port).with_path(path)
+        query = call.request.rel_url.query_string
+        url = url.with_query(query) if query else url
+        return await self._kubelets.forward(call.request, url, secure=plural == "nodes")
+
+    def _service_url(self, service: JsonObject, scheme: str, port: str) -> yarl.URL:
+        metadata = service["metadata"]
+        wanted = _service_port(service, port)
+        for item in self._slices.cache.items(self._slices.folder(metadata["namespace"])):
+            if item.labels.get("kubernetes.io/service-name") != metadata["name"]:
+                continue
+            found = item.load()
+            ports = [p for p in found.get("ports") or () if p.get("name", "") == wanted]
+            ready = [
+                entry
+                for entry in found.get("endpoints") or ()
+                if (entry.get("conditions") or {}).get("ready") is not False
+            ]
+            if ports and ready:
+                host = ready[0]["addresses"][0]
+                return yarl.URL.build(scheme=scheme or "http", host=host, port=ports[0]["port"])
+        raise UnavailableError(f'no endpoints available for service "{metadata["name"]}"')
+
+
+def split_name(text: str) -> tuple[str, str, str]:
+    """``name``, ``name:port`` or ``scheme:name:port``."""
+    parts = text.split(":")
+    if len(parts) == 1:
+        return "", parts[0], ""
+    if len(parts) == 2:
+        return "", parts[0], parts[1]
+    if len(parts) == 3 and parts[0] in ("", "http", "https"):
+        return parts[0], parts[1], parts[2]
+    raise BadRequestError(f'invalid pod request "{text}"')
+
+
+def _pod_url(pod: JsonObject, scheme: str, port: str) -> yarl.URL:
+    address = (pod.get("status") or {}).get("podIP")
+    if not address:
+        raise BadRequestError("address not allowed")
+    number = port
+    if not port:
+        ports = [p for c in pod["spec"]["containers"] for p in c.get("ports") or ()]
+        number = str(ports[0]["containerPort"]) if ports else "80"
+    if not number.isdigit():
+        raise BadRequestError(f'invalid port "{port}"')
+    return yarl.URL.build(scheme=scheme or "http", host=address, port=int(number))
+
+
+def _service_port(service: JsonObject, port: str) -> str:
+    ports = service["spec"].get("ports") or []
+    if not port and len(ports) == 1:
+        return str(ports[0].get("name", ""))
+    for entry in ports:
+        if port in (entry.get("name", ""), str(entry["port"])):
+            return str(entry.get("name", ""))
+    raise UnavailableError(
+        f'no service port "{port}" found for service "{service["metadata"]["name"]}"'
+    )

@@ -1,0 +1,121 @@
+"""The scale subresource: how many replicas, in one form for every workload kind."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from winkube.api.errors import Cause, ConflictError, InvalidError
+from winkube.apiserver.body import decode, media_type, read_body
+from winkube.apiserver.call import Call, not_allowed, reply
+from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.core import MODIFIED, Registry, get
+from winkube.apiserver.registry.patch import patcher
+from winkube.apiserver.registry.update import ModifiedError, update
+from winkube.apiserver.render import encode
+from winkube.apiserver.served import Served
+from winkube.base.types import JsonObject
+
+_ATTEMPTS: Final = 6
+_SCALE: Final = ("autoscaling", "v1", "Scale")
+
+
+class Scale:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    async def handle(self, call: Call) -> web.StreamResponse:
+        if call.verb == "get":
+            return _answer(call, get(call.served, *call.place))
+        if call.verb not in ("update", "patch"):
+            raise not_allowed()
+        options = WriteOptions.parse(call.user, call.query, call.verb.capitalize())
+        call.warnings = options.warnings
+        raw = await read_body(call.request)
+        header = call.request.headers.get("Content-Type", "")
+        patching = call.verb == "patch"
+        document = await decode(raw, "application/json" if patching else header)
+        for attempt in range(_ATTEMPTS):
+            item = get(call.served, *call.place)
+            scale = to_scale(item.load())
+            scale = self._patched(scale, media_type(header), document) if patching else document
+            try:
+                return _answer(call, await self._write(call, item, scale, options))
+            except ModifiedError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the loop returns or raises")
+
+    def _patched(self, scale: JsonObject, media: str, document: Any) -> JsonObject:
+        # Scale has no lists, so a strategic merge is a plain one.
+        plain = media.replace("strategic-merge-patch", "merge-patch")
+        kind = self._registry.resources.core("pods").kind
+        return patcher(self._registry.schema, kind, plain, document)(scale)
+
+    async def _write(
+        self, call: Call, item: Item, scale: JsonObject, options: WriteOptions
+    ) -> Item:
+        _check(call.served, item, scale)
+        obj = item.load()
+        obj["metadata"].pop("resourceVersion", None)
+        obj.setdefault("spec", {})["replicas"] = (scale.get("spec") or {}).get("replicas", 0)
+        new = accept(self._registry.schema, call.served.kind, obj, options)
+        return await update(self._registry, call.served, item, new, options)
+
+
+def _check(served: Served, item: Item, scale: JsonObject) -> None:
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        cause = Cause("FieldValueInvalid", text, "spec.replicas")
+        raise InvalidError.of("Scale", item.name, [cause], group="autoscaling")
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    if version and version != str(item.revision):
+        kind = served.kind
+        raise ConflictError.of(kind.plural, item.name, MODIFIED, group=kind.group)
+
+
+def _answer(call: Call, item: Item) -> web.Response:
+    scale = to_scale(item.load())
+    scale["metadata"]["resourceVersion"] = str(item.revision)
+    data = orjson.dumps(scale) if not call.output.shape else encode(scale, call.output)
+    return reply(call, data)
+
+
+def to_scale(obj: JsonObject) -> JsonObject:
+    metadata = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: JsonObject = {"replicas": (obj.get("status") or {}).get("replicas", 0)}
+    selector = selector_text((obj.get("spec") or {}).get("selector") or {})
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in kept if name in metadata},
+        "spec": {"replicas": (obj.get("spec") or {}).get("replicas", 0)},
+        "status": status,
+    }
+
+
+def selector_text(selector: Mapping[str, Any]) -> str:
+    """A label selector in its query form; a plain map (replication controllers) as well."""
+    if not ({"matchLabels", "matchExpressions"} & set(selector)):
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    labels = selector.get("matchLabels") or {}
+    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
+    for entry in selector.get("matchExpressions") or ():
+        key, values = entry["key"], ",".join(sorted(entry.get("values") or ()))
+        match entry["operator"]:
+            case "Exists":
+                parts.append(key)
+            case "DoesNotExist":
+                parts.append(f"!{key}")
+            case "In":
+                parts.append(f"{key} in ({values})")
+            case _:
+                parts.append(f"{key} notin ({values})")
+    return ",".join(parts)

@@ -1,0 +1,112 @@
+"""serviceaccounts/token: a bound token for an account (TokenRequest)."""
+
+from typing import Final
+
+from aiohttp import web
+
+from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
+from winkube.apiserver.auth.token import Binding, TokenAuthority
+from winkube.apiserver.body import decode, read_body, require_object
+from winkube.apiserver.call import Call, not_allowed, reply_json
+from winkube.apiserver.registry.core import get
+from winkube.apiserver.served import Resources
+from winkube.base.clock import to_rfc3339
+from winkube.base.types import JsonObject
+
+_SHORTEST: Final = 600
+_LONGEST: Final = 1 << 32
+_DEFAULT: Final = 3600
+_BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+
+
+class Token:
+    def __init__(self, tokens: TokenAuthority, resources: Resources) -> None:
+        self._tokens = tokens
+        self._resources = resources
+
+    async def handle(self, call: Call) -> web.StreamResponse:
+        if call.verb != "create":
+            raise not_allowed()
+        raw = await read_body(call.request)
+        content_type = call.request.headers.get("Content-Type", "")
+        request = require_object(await decode(raw, content_type)) if raw.strip() else {}
+        spec = request.get("spec") or {}
+        account = get(call.served, *call.place).load()
+        seconds = _seconds(spec, call.target.name)
+        binding = self._binding(account, spec.get("boundObjectRef"))
+        audiences = spec.get("audiences") or [self._tokens.issuer]
+        token, expires = self._tokens.issue(binding, audiences, seconds)
+        answer = {
+            "kind": "TokenRequest",
+            "apiVersion": "authentication.k8s.io/v1",
+            "metadata": {
+                "name": call.target.name,
+                "namespace": call.target.namespace,
+                "creationTimestamp": to_rfc3339(expires - seconds),
+            },
+            "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+            "status": {"token": token, "expirationTimestamp": to_rfc3339(expires)},
+        }
+        return reply_json(answer, 201)
+
+    def _binding(self, account: JsonObject, ref: JsonObject | None) -> Binding:
+        metadata = account["metadata"]
+        namespace = metadata["namespace"]
+        plain = Binding(namespace, (metadata["name"], metadata["uid"]))
+        if not ref:
+            return plain
+        kind, name = ref.get("kind", ""), ref.get("name", "")
+        plural = _BINDABLE.get(kind)
+        if plural is None:
+            raise BadRequestError(f"cannot bind token for serviceaccount to object {kind}")
+        served = self._resources.core(plural)
+        item = served.cache.get(served.key(namespace if kind != "Node" else "", name))
+        if item is None:
+            raise NotFoundError.of(plural, name)
+        bound = item.load()
+        uid = bound["metadata"]["uid"]
+        if ref.get("uid") not in (None, "", uid):
+            text = (
+                f"the UID in the bound object reference ({ref['uid']}) does not match the UID in "
+                f"record. The object might have been deleted and then recreated"
+            )
+            raise ConflictError.of(plural, name, text)
+        if kind == "Pod":
+            return self._pod_binding(plain, bound)
+        part = "secret" if kind == "Secret" else "node"
+        return Binding(namespace, plain.account, **{part: (name, uid)})
+
+    def _pod_binding(self, plain: Binding, pod: JsonObject) -> Binding:
+        spec, metadata = pod["spec"], pod["metadata"]
+        runs_as = spec.get("serviceAccountName")
+        if runs_as != plain.account[0]:
+            raise BadRequestError(
+                f"cannot bind token for serviceaccount {plain.account[0]!r} to pod running with "
+                f"different serviceaccount name."
+            )
+        return Binding(
+            plain.namespace,
+            plain.account,
+            pod=(metadata["name"], metadata["uid"]),
+            node=self._node(spec.get("nodeName")),
+        )
+
+    def _node(self, name: str | None) -> tuple[str, str] | None:
+        served = self._resources.core("nodes")
+        item = served.cache.get(served.key("", name)) if name else None
+        return None if item is None else (item.name, item.load()["metadata"]["uid"])
+
+
+def _seconds(spec: JsonObject, name: str) -> int:
+    seconds = int(spec.get("expirationSeconds") or _DEFAULT)
+    problem = ""
+    if seconds < _SHORTEST:
+        problem = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST:
+        problem = "may not specify a duration larger than 2^32 seconds"
+    if problem:
+        cause = Cause(
+            "FieldValueInvalid", f"Invalid value: {seconds}: {problem}", "spec.expirationSeconds"
+        )
+        raise InvalidError.of("TokenRequest", name, [cause], group="authentication.k8s.io")
+    return seconds
