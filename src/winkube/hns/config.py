@@ -1,0 +1,21 @@
+"""What an HNS service is told about its host."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from winkube.hns.features import Version
+
+
+@dataclass(frozen=True, slots=True)
+class HnsConfig:
+    socket: Path
+    state_dir: Path
+    version: Version
+    management_ip: str
+    uplink: str = "eth0"
+    netns_prefix: str = "hns-"
+    adapter: str = "Ethernet"  # what Windows calls the uplink
+    # Load balancers without DSR take 64 ephemeral TCP ports each on Windows, and run out of them.
+    ephemeral_port_blocks: int | None = None
+    # Seconds until a new network shows its management address; flannel polls for it.
+    management_ip_delay: float = 0.0

@@ -1,0 +1,1 @@
+"""What turns HNS documents into packets' paths: a Protocol, the kernel's, and a recording model."""

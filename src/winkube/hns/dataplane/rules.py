@@ -1,0 +1,300 @@
+"""HNS objects as packet rules: pure text, one nftables table, and element changes in batches.
+
+How a connection is balanced: ``frontends`` (address, protocol, port) or ``nodeports`` (protocol,
+port) leads to a *spread* chain, shared by all load balancers with the same number of backends and
+the same way of choosing. It writes the chosen slot into the packet mark; ``backends`` (the same key
+and the mark) then gives the target. So the cost of a packet does not grow with the number of load
+balancers, and programming one is a handful of element changes and no new rule.
+
+The mark also says what address translation has to know later: bit 16, direct server return.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Final
+
+from winkube.hns.acl import Acl
+from winkube.hns.config import HnsConfig
+from winkube.hns.dataplane.types import Chain, Element, Rules
+from winkube.hns.policy import OutboundNat, PortMapping
+
+TABLE: Final = "winkube-hns"
+MARK: Final = 0x57000000
+MARK_MASK: Final = 0xFF000000
+DSR: Final = 0x00010000
+PROTOCOLS: Final = {6: "tcp", 17: "udp", 132: "sctp"}
+SETS: Final = {
+    "frontends": "map frontends { type ipv4_addr . inet_proto . inet_service : verdict; }",
+    "backends": "map backends "
+    "{ type ipv4_addr . inet_proto . inet_service . mark : ipv4_addr . inet_service; }",
+    "nodeports": "map nodeports { type inet_proto . inet_service : verdict; }",
+    "nodeport-backends": "map nodeport-backends "
+    "{ type inet_proto . inet_service . mark : ipv4_addr . inet_service; }",
+    "vips": "set vips { type ipv4_addr; }",
+    "selves": "set selves { type ipv4_addr . ipv4_addr; }",
+    "outbound": "map outbound { type ipv4_addr : verdict; }",
+    "outbound-icmp": "map outbound-icmp { type ipv4_addr : verdict; }",
+    "acl-in": "map acl-in { type ipv4_addr : verdict; }",
+    "acl-out": "map acl-out { type ipv4_addr : verdict; }",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How connections are dealt out: 0 each at random, 1 by source and protocol, 2 by source."""
+
+    backends: int
+    distribution: int
+    dsr: bool
+
+    @property
+    def first_mark(self) -> int:
+        return MARK | (DSR if self.dsr else 0)
+
+    def chain(self, *, nodeport: bool) -> Chain:
+        suffix = ("d" if self.dsr else "") + ("n" if nodeport else "")
+        choice = {
+            1: "jhash ip saddr . ip protocol",
+            2: "jhash ip saddr",
+        }.get(self.distribution, "numgen random")
+        mark = f"meta mark set {choice} mod {self.backends} offset {self.first_mark:#x}"
+        pick = "pick-nodeport" if nodeport else "pick"
+        return Chain(f"spread-{self.backends}-{self.distribution}{suffix}", (mark, f"goto {pick}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Frontend:
+    vip: str  # empty: every address of the node
+    protocol: int
+    port: int
+
+
+def rules_for_frontend(
+    frontend: Frontend, backends: Sequence[tuple[str, int]], *, distribution: int, dsr: bool
+) -> Rules:
+    """One balanced port; without backends it is not there at all."""
+    if not backends:
+        return Rules()
+    spread = Spread(len(backends), distribution, dsr)
+    chain = spread.chain(nodeport=not frontend.vip)
+    protocol = PROTOCOLS[frontend.protocol]
+    parts = (
+        (frontend.vip, protocol, str(frontend.port))
+        if frontend.vip
+        else (protocol, str(frontend.port))
+    )
+    key = " . ".join(parts)
+    heads, slots = ("frontends", "backends") if frontend.vip else ("nodeports", "nodeport-backends")
+    elements = {Element(heads, key, f"goto {chain.name}")}
+    if frontend.vip:
+        elements.add(Element("vips", frontend.vip))
+    elements |= {
+        Element(slots, f"{key} . {spread.first_mark + slot:#x}", f"{address} . {port}")
+        for slot, (address, port) in enumerate(backends)
+    }
+    return Rules(frozenset(elements), frozenset({chain}))
+
+
+def merge(rules: Iterable[Rules]) -> Rules:
+    rows = list(rules)
+    return Rules(
+        frozenset().union(*(row.elements for row in rows)),
+        frozenset().union(*(row.chains for row in rows)),
+    )
+
+
+def rules_for_endpoint(
+    address: IPv4Address,
+    nat: OutboundNat | None,
+    mappings: Sequence[PortMapping],
+    acls: Sequence[Acl],
+    config: HnsConfig,
+) -> Rules:
+    parts = [Rules(frozenset({Element("selves", f"{address} . {address}")}))]
+    if nat is not None:
+        parts.append(_outbound_rules(address, nat, config))
+    parts += [
+        rules_for_frontend(
+            Frontend(mapping.vip, mapping.protocol, mapping.external_port),
+            [(str(address), mapping.internal_port)],
+            distribution=0,
+            dsr=False,
+        )
+        for mapping in mappings
+    ]
+    parts += [
+        _acl_rules(address, [rule for rule in acls if rule.inbound == inbound], inbound=inbound)
+        for inbound in (True, False)
+    ]
+    return merge(parts)
+
+
+def _outbound_rules(address: IPv4Address, nat: OutboundNat, config: HnsConfig) -> Rules:
+    source = nat.virtual_ip or config.management_ip
+    translate = f"meta l4proto {{ tcp, udp, sctp }} snat to {source}"
+    rules, drops = [], []
+    if nat.destinations:
+        rules.append(f"ip daddr {{ {', '.join(nat.destinations)} }} {translate}")
+    if nat.general:
+        if nat.exceptions:
+            skip = f"ip daddr {{ {', '.join(nat.exceptions)} }} return"
+            rules.append(skip)
+            drops.append(skip)
+        rules.append(f'oifname "{config.uplink}" {translate}')
+        # Windows does not translate ICMP, and what is not translated gets no answer.
+        drops.append(f'oifname "{config.uplink}" drop')
+    nat_chain = _named("nat", rules)
+    chains, elements = {nat_chain}, {Element("outbound", str(address), f"goto {nat_chain.name}")}
+    if drops:
+        icmp_chain = _named("icmp", drops)
+        chains.add(icmp_chain)
+        elements.add(Element("outbound-icmp", str(address), f"goto {icmp_chain.name}"))
+    return Rules(frozenset(elements), frozenset(chains))
+
+
+def _acl_rules(address: IPv4Address, acls: Sequence[Acl], *, inbound: bool) -> Rules:
+    if not acls:
+        return Rules()
+    chain = _named("acl", [_acl_rule(acl) for acl in acls])
+    name = "acl-in" if inbound else "acl-out"
+    return Rules(frozenset({Element(name, str(address), f"jump {chain.name}")}), frozenset({chain}))
+
+
+def _acl_rule(acl: Acl) -> str:
+    here, there = ("daddr", "saddr") if acl.inbound else ("saddr", "daddr")
+    near, far = ("dport", "sport") if acl.inbound else ("sport", "dport")
+    protocols = acl.protocols or ((6, 17) if acl.local_ports or acl.remote_ports else ())
+    words = [
+        f"meta l4proto {_set(map(str, protocols))}" if protocols else "",
+        f"ip {here} {_set(acl.local)}" if acl.local else "",
+        f"ip {there} {_set(acl.remote)}" if acl.remote else "",
+        f"th {near} {_set(acl.local_ports)}" if acl.local_ports else "",
+        f"th {far} {_set(acl.remote_ports)}" if acl.remote_ports else "",
+        "return" if acl.allow else "drop",
+    ]
+    return " ".join(word for word in words if word)
+
+
+def _set(items: Iterable[str]) -> str:
+    return "{ " + ", ".join(items) + " }"
+
+
+def _named(prefix: str, rules: Sequence[str]) -> Chain:
+    """A chain named after what it says, so that endpoints with equal policies share it."""
+    digest = hashlib.sha1("\n".join(rules).encode(), usedforsecurity=False).hexdigest()[:16]
+    return Chain(f"{prefix}-{digest}", tuple(rules))
+
+
+def skeleton(config: HnsConfig) -> str:
+    """The table without objects; the surrounding transaction makes replacing it unnoticeable."""
+    sets = "\n  ".join(SETS.values())
+    node, uplink = config.management_ip, config.uplink
+    l4 = "meta l4proto { tcp, udp, sctp }"
+    return f"""\
+table ip {TABLE} {{
+  {sets}
+  chain pick {{
+    {l4} dnat ip to ip daddr . meta l4proto . th dport . meta mark map @backends
+  }}
+  chain pick-nodeport {{
+    {l4} dnat ip to meta l4proto . th dport . meta mark map @nodeport-backends
+  }}
+  chain services {{
+    ip daddr . meta l4proto . th dport vmap @frontends
+    ip daddr != 127.0.0.0/8 fib daddr type local meta l4proto . th dport vmap @nodeports
+  }}
+  chain prerouting {{
+    type nat hook prerouting priority dstnat; policy accept;
+    jump services
+  }}
+  chain output {{
+    type nat hook output priority -100; policy accept;
+    jump services
+  }}
+  chain postrouting {{
+    type nat hook postrouting priority srcnat; policy accept;
+    meta mark & {MARK_MASK:#x} == {MARK:#x} jump balanced
+    ip saddr vmap @outbound
+  }}
+  chain balanced {{
+    meta mark & {DSR:#x} == 0 ip saddr . ip daddr @selves snat to {node}
+    iifname "{uplink}" oifname "{uplink}" snat to {node}
+  }}
+  chain filter {{
+    ct state established,related accept
+    meta l4proto icmp ip daddr @vips drop
+    ip daddr vmap @acl-in
+    ip saddr vmap @acl-out
+    meta l4proto icmp ip saddr vmap @outbound-icmp
+  }}
+  chain forward {{
+    type filter hook forward priority filter; policy accept;
+    jump filter
+  }}
+  chain to-pods {{
+    type filter hook output priority filter; policy accept;
+    ct state new ip daddr vmap @acl-in
+  }}
+  chain from-pods {{
+    type filter hook input priority filter; policy accept;
+    ct state new ip saddr vmap @acl-out
+  }}
+}}
+"""
+
+
+class RuleBook:
+    """Which owner wants which elements and chains; says what has to change in the kernel."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, Rules] = {}
+        self._users: dict[Element | Chain, int] = {}
+
+    def replace(self, owner: str, rules: Rules) -> str:
+        """Commands that turn the owner's old rules into the new ones; empty when equal."""
+        old = self.rules_of(owner)
+        fresh = self._count([*rules.chains, *rules.elements], 1)
+        stale = self._count([*old.chains, *old.elements], -1)
+        if rules == Rules():
+            self._owners.pop(owner, None)
+        else:
+            self._owners[owner] = rules
+        return _commands(fresh, stale)
+
+    def rules_of(self, owner: str) -> Rules:
+        return self._owners.get(owner, Rules())
+
+    def _count(self, items: Iterable[Element | Chain], step: int) -> set[Element | Chain]:
+        """Items whose last user went, or whose first one came."""
+        crossed = set()
+        for item in items:
+            users = self._users.get(item, 0) + step
+            if users == (1 if step > 0 else 0):
+                crossed.add(item)
+            self._users[item] = users
+            if users == 0:
+                del self._users[item]
+        return crossed
+
+    def everything(self) -> str:
+        return _commands(set(self._users), set())
+
+
+def _commands(fresh: set[Element | Chain], stale: set[Element | Chain]) -> str:
+    lines = [_element("delete", item) for item in stale if isinstance(item, Element)]
+    for item in stale:
+        if isinstance(item, Chain):
+            lines += [f"flush chain ip {TABLE} {item.name}", f"delete chain ip {TABLE} {item.name}"]
+    for item in fresh:
+        if isinstance(item, Chain):
+            lines.append(f"add chain ip {TABLE} {item.name}")
+            lines += [f"add rule ip {TABLE} {item.name} {rule}" for rule in item.rules]
+    lines += [_element("add", item) for item in fresh if isinstance(item, Element)]
+    return "".join(line + "\n" for line in lines)
+
+
+def _element(verb: str, item: Element) -> str:
+    value = f" : {item.value}" if item.value else ""
+    return f"{verb} element ip {TABLE} {item.set_name} {{ {item.key}{value} }}"
