@@ -66,6 +66,7 @@ class LinuxProxy:
             group.create_task(self._services.run(), name="proxy services")
             group.create_task(self._slices.run(), name="proxy endpoint slices")
             group.create_task(self._loop.run(), name="proxy sync")
+            group.create_task(self._loop.health.run(), name="proxy health")
 
 
 class NftPlane:

@@ -1,13 +1,14 @@
 """The pod network of a Linux node: kernel knobs, outbound translation, bridge configuration."""
 
 import asyncio
+import json
 import logging
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Final
 
 from winkube.aio.command import run
-from winkube.proxy.cniconf import LINUX_CONF, linux_conflist, write_conf
+from winkube.proxy.cniconf import BRIDGE, LINUX_CONF, linux_conflist, write_conf
 
 TABLE: Final = "winkube-pods"
 _KNOBS: Final = Path("/proc/sys/net")
@@ -50,6 +51,7 @@ def ensure_knobs() -> bool:
 async def ensure_linux_network(
     pod_cidr: IPv4Network, inside: tuple[str, ...], conf_dir: Path, data_dir: Path
 ) -> None:
+    await _drop_foreign_bridge(pod_cidr)
     bridged = await asyncio.to_thread(ensure_knobs)
     rules = outbound_ruleset(pod_cidr, inside, bridged=bridged)
     await run(["nft", "-f", "-"], stdin=rules.encode())
@@ -57,3 +59,13 @@ async def ensure_linux_network(
         write_conf, conf_dir, LINUX_CONF, linux_conflist(pod_cidr, data_dir)
     ):
         log.info("pod network ready", extra={"pod_cidr": str(pod_cidr)})
+
+
+async def _drop_foreign_bridge(pod_cidr: IPv4Network) -> None:
+    """Remove a bridge with another range's address: the CNI plugin refuses to work with it."""
+    rows = json.loads(await run(["ip", "-4", "-json", "address", "show"]) or b"[]")
+    for row in rows:
+        found = {address.get("local") for address in row.get("addr_info") or ()}
+        if row.get("ifname") == BRIDGE and found and str(pod_cidr[1]) not in found:
+            log.warning("pod range changed, removing the bridge", extra={"addresses": found})
+            await run(["ip", "link", "delete", BRIDGE])

@@ -14,6 +14,7 @@ from winkube.aio.backoff import Backoff
 from winkube.base.errors import WinkubeError
 from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
+from winkube.proxy.health import HealthServer
 from winkube.proxy.service import ServicePort
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class DataPlane(Protocol):
 class SyncLoop:
     def __init__(self, changes: ServiceChanges, plane: DataPlane, config: ProxyConfig) -> None:
         self.ready = asyncio.Event()
-        self.last_sync: float | None = None
+        self.health = HealthServer(config.health_host, config.health_port)
         self._changes, self._plane, self._config = changes, plane, config
         self._full = True
         self._failures = 0
@@ -77,13 +78,14 @@ class SyncLoop:
             self._unfinished = await self._plane.update(ports)
         if self._full or ports:
             log.debug("services synced", extra={"services": len(ports), "full": self._full})
+        await self.health.synced(ports, full=self._full)
         self._full = False
-        self.last_sync = asyncio.get_running_loop().time()
 
     async def _fail(self, error: Exception) -> None:
         # What the failed sync left half done is unknown, so the next one starts from nothing.
         self._full = True
         self._failures += 1
+        self.health.waiting()
         delay = _RETRY.delay(self._failures)
         log.warning("sync failed", extra={"error": str(error), "retry": delay})
         await asyncio.sleep(delay)

@@ -55,6 +55,7 @@ class WindowsProxy:
             group.create_task(self._services.run(), name="proxy services")
             group.create_task(self._slices.run(), name="proxy endpoint slices")
             group.create_task(self._loop.run(), name="proxy sync")
+            group.create_task(self._loop.health.run(), name="proxy health")
 
 
 class HnsPlane:

@@ -97,7 +97,7 @@ def backend(ns: str, address: str, name: str) -> Iterator[None]:
         udp.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def machines() -> Iterator[None]:
     names = (NODE, POD_A, POD_B, OUTSIDE)
     try:
@@ -406,6 +406,17 @@ def test_the_host_gateway_translates_routes_and_configures(tmp_path: Path) -> No
             await asyncio.sleep(0.3)
             assert pod_routes() == {}
             task.cancel()
+        moved = FakeApi()
+        moved.seed(NODES, {"metadata": {"name": "lin-1"}, "spec": {"podCIDR": "10.244.77.0/24"}})
+        again = HostGateway(moved, config)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(again.run())
+            async with asyncio.timeout(10):
+                await again.ready.wait()
+            task.cancel()
 
     on_node(scenario)
     assert [path.name for path in (tmp_path / "net.d").iterdir()] == ["10-winkube.conflist"]
+    assert "10.244.77.0/24" in (tmp_path / "net.d/10-winkube.conflist").read_text()
+    # The bridge of the old range would make the plugin fail.
+    assert "cni0" not in link.links(NODE)
