@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that pods refer to: fetched when needed, shared for a short while.
+"""Objects that pods refer to by name: fetched when needed, shared for a short while.
 
 A pod's first look is never older than the pod; refreshes may share an answer for a few seconds.
 """
@@ -10,10 +10,23 @@ from typing import Final, Protocol
 from winkube.api.errors import NotFoundError
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
-from winkube.client.resource import CONFIGMAPS, SECRETS, Resource
+from winkube.client.resource import (
+    CONFIGMAPS,
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    RUNTIMECLASSES,
+    SECRETS,
+    Resource,
+)
 
 SHARED_SECONDS: Final = 5.0
-RESOURCES: Final = {"configMap": CONFIGMAPS, "secret": SECRETS}
+RESOURCES: Final = {
+    "configMap": CONFIGMAPS,
+    "secret": SECRETS,
+    "runtimeClass": RUNTIMECLASSES,
+    "persistentVolumeClaim": PERSISTENTVOLUMECLAIMS,
+    "persistentVolume": PERSISTENTVOLUMES,
+}
 
 
 class Getter(Protocol):
@@ -46,7 +59,8 @@ class ObjectCache:
         key, now = (kind, namespace, name), self.clock.monotonic()
         oldest = max(now - SHARED_SECONDS, not_before if not_before is not None else 0.0)
         answer = self._answers.get(key)
-        if answer is None or answer.at < oldest:
+        # Absence is never remembered: somebody waits for the object to appear.
+        if answer is None or answer.found is None or answer.at < oldest:
             answer = _Answer(await self._fetch(kind, namespace, name), now)
             self._answers[key] = answer
             self._drop_old(now)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from winkube.base.clock import SystemClock
+from winkube.base.ids import new_uid
 from winkube.base.types import JsonObject
 from winkube.client.resource import EVENTS, PODS
 from winkube.kubelet.config import KubeletConfig
@@ -111,7 +112,12 @@ def make_pod(name: str = "web", **spec: Any) -> JsonObject:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": new_uid(),
+            "labels": {"app": name},
+        },
         "spec": {"containers": containers, "terminationGracePeriodSeconds": 5, **spec},
     }
 

@@ -93,11 +93,8 @@ def _container_id(container: Container, inputs: Inputs) -> str:
 
 
 def _old_status(pod: JsonObject, container: JsonObject) -> JsonObject:
-    folder = (
-        "initContainerStatuses"
-        if container in identity.init_containers(pod)
-        else "containerStatuses"
-    )
+    folder = identity.folder_of(pod, container).replace("Containers", "ContainerStatuses")
+    folder = folder.replace("containers", "containerStatuses")
     statuses = (pod.get("status") or {}).get(folder) or []
     return next((entry for entry in statuses if entry.get("name") == container["name"]), {})
 

@@ -55,13 +55,18 @@ def containers(pod: JsonObject) -> list[JsonObject]:
     return pod["spec"].get("containers") or []
 
 
+def ephemeral_containers(pod: JsonObject) -> list[JsonObject]:
+    return pod["spec"].get("ephemeralContainers") or []
+
+
 def all_containers(pod: JsonObject) -> Iterator[JsonObject]:
     yield from init_containers(pod)
     yield from containers(pod)
 
 
 def find_container(pod: JsonObject, name: str) -> JsonObject | None:
-    return next((spec for spec in all_containers(pod) if spec["name"] == name), None)
+    specs = (*all_containers(pod), *ephemeral_containers(pod))
+    return next((spec for spec in specs if spec["name"] == name), None)
 
 
 def is_sidecar(container: JsonObject) -> bool:
@@ -133,6 +138,15 @@ def to_reference(pod: JsonObject, container: JsonObject | None = None) -> JsonOb
         "uid": uid_of(pod),
     }
     if container is not None:
-        folder = "initContainers" if container in init_containers(pod) else "containers"
-        reference["fieldPath"] = f"spec.{folder}{{{container['name']}}}"
+        reference["fieldPath"] = f"spec.{folder_of(pod, container)}{{{container['name']}}}"
     return reference
+
+
+def folder_of(pod: JsonObject, container: JsonObject) -> str:
+    """The list of the spec this container stands in."""
+    name = container["name"]
+    if any(spec["name"] == name for spec in init_containers(pod)):
+        return "initContainers"
+    if any(spec["name"] == name for spec in ephemeral_containers(pod)):
+        return "ephemeralContainers"
+    return "containers"

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
@@ -45,10 +45,11 @@ class Launcher:
     async def start_sandbox(self, pod: JsonObject, attempt: int) -> Sandbox:
         ensure_log_dir(pod, self.tools.config)
         config = build_sandbox(pod, attempt, self.tools.config)
+        handler = await self._handler(pod)
         try:
             answer = await self.tools.cri.call(
                 "RunPodSandbox",
-                cri.RunPodSandboxRequest(config=config),
+                cri.RunPodSandboxRequest(config=config, runtime_handler=handler),
                 timeout=SANDBOX_SECONDS,
             )
             status = await self.tools.cri.call(
@@ -75,8 +76,13 @@ class Launcher:
         sandbox_config = build_sandbox(pod, sandbox.attempt, self.tools.config)
         image = await self._image(pod, container, sandbox_config)
         check_non_root(pod, container, image, windows=self.tools.config.is_windows)
-        attempt = next_attempt(pod, container, latest)
-        config = await self._config(pod, container, sandbox, volumes, (image, attempt))
+        target = state.latest(str(container.get("targetContainerName") or ""))
+        parts = Ingredients(
+            image_ref=image.id or str(container["image"]),
+            attempt=next_attempt(pod, container, latest),
+            target_id="" if target is None else target.id,
+        )
+        config = await self._config(pod, container, sandbox, volumes, parts)
         container_id = await self._create(pod, container, sandbox, config, sandbox_config)
         await self._start(pod, container, container_id)
         await self._post_start(pod, container, sandbox, container_id)
@@ -128,9 +134,8 @@ class Launcher:
         container: JsonObject,
         sandbox: Sandbox,
         volumes: Mapping[str, Volume],
-        made: tuple[Any, int],
+        parts: Ingredients,
     ) -> Any:
-        image, attempt = made
         config, machine = self.tools.config, self.tools.machine()
         ips = (config.node_ip,) if identity.is_host_network(pod) else sandbox.ips
         namespace = identity.namespace_of(pod)
@@ -150,10 +155,9 @@ class Launcher:
             raise StartError("CreateContainerConfigError", str(error)) from error
         mounts = build_mounts(pod, container, volumes, env, config)
         mounts += hosts_mount(pod, container, ips, config)
-        mounts += message_mount(pod, container, attempt, config)
-        parts = Ingredients(
-            image_ref=image.id or str(container["image"]),
-            attempt=attempt,
+        mounts += message_mount(pod, container, parts.attempt, config)
+        parts = replace(
+            parts,
             env=env,
             mounts=mounts,
             cpus=machine.cpus,
@@ -234,6 +238,17 @@ class Launcher:
             path = logs / old.log_path
             if old.log_path and path.is_file():
                 path.unlink(missing_ok=True)
+
+    async def _handler(self, pod: JsonObject) -> str:
+        name = pod["spec"].get("runtimeClassName")
+        if not name:
+            return ""
+        found = await self._lookup("runtimeClass", "", name)
+        if found is None:
+            raise SandboxError(
+                f'failed to get sandbox runtime: RuntimeClass.node.k8s.io "{name}" not found'
+            )
+        return str(found.get("handler") or "")
 
     async def _lookup(self, kind: str, namespace: str, name: str) -> JsonObject | None:
         return await self.tools.objects.get(kind, namespace, name, not_before=self.not_before)

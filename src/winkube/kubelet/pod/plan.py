@@ -61,6 +61,12 @@ def plan_pod(pod: JsonObject, state: PodState, verdicts: Verdicts) -> Plan:
     if sandbox is None or _has_rivals(state):
         return _plan_sandbox(pod, state)
     draft = _Draft()
+    # Debugging may begin at any time, and never restarts.
+    draft.start += [
+        container["name"]
+        for container in identity.ephemeral_containers(pod)
+        if state.latest(container["name"]) is None
+    ]
     initialised = _plan_init(pod, state, sandbox, verdicts, draft)
     if draft.failed:
         return Plan(kill_pod=True)

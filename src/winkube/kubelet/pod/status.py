@@ -60,6 +60,10 @@ def to_status(pod: JsonObject, inputs: Inputs, around: Surroundings) -> JsonObje
     }
     if init:
         status["initContainerStatuses"] = init
+    guests = identity.ephemeral_containers(pod)
+    if guests:
+        entries = [to_container_status(pod, c, inputs) for c in guests]
+        status["ephemeralContainerStatuses"] = entries
     ips = _addresses(pod, inputs, around)
     if ips:
         status |= {"podIP": ips[0], "podIPs": [{"ip": ip} for ip in ips]}

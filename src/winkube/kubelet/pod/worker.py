@@ -43,9 +43,12 @@ from winkube.kubelet.pod.status import (
 from winkube.kubelet.pod.stop import Stopper
 from winkube.kubelet.pod.tools import Tools
 from winkube.kubelet.probe.prober import Prober
+from winkube.kubelet.spec.sandbox import remove_cgroup
 from winkube.kubelet.volume.payload import PROJECTED
 
+# A pod's own trouble (a volume, a network) may last; a runtime that restarts is back in a moment.
 RETRY: Final = Backoff(first=0.5, ceiling=120.0)
+RUNTIME_RETRY: Final = Backoff(first=0.2, ceiling=5.0)
 REFRESH_SECONDS: Final = 20.0
 STUCK_SECONDS: Final = 5.0
 # After a failed pull the status soon turns from ErrImagePull to ImagePullBackOff.
@@ -71,7 +74,7 @@ class PodWorker:
         self._admit = admit
         self._launcher = Launcher(tools, tools.clock.monotonic())
         self._stopper = Stopper(tools)
-        self._queue: WorkQueue[str] = WorkQueue(RETRY)
+        self._queue: WorkQueue[str] = WorkQueue(RUNTIME_RETRY)
         self._waiting: dict[str, Waiting] = {}
         self._failures = 0
         self._refreshed = tools.clock.monotonic()
@@ -294,6 +297,8 @@ class PodWorker:
         logs = config.log_dir(identity.namespace_of(self.pod), identity.name_of(self.pod), self.uid)
         await asyncio.to_thread(self._tools.volumes.teardown, self.uid)
         await asyncio.to_thread(shutil.rmtree, logs, ignore_errors=True)
+        if not config.is_windows:
+            await asyncio.to_thread(remove_cgroup, self.uid, config)
         self._tools.reader.forget(self.state)
         self._tools.tokens.forget(self.uid)
         self._tools.backoffs.forget(f"{self.uid}/")

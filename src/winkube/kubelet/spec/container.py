@@ -22,6 +22,8 @@ class Ingredients:
     mounts: Sequence[Any] = ()
     cpus: int = 1
     memory_bytes: int = 0
+    # The container whose processes a debugging container shares.
+    target_id: str = ""
 
 
 def build_container(
@@ -53,5 +55,9 @@ def build_container(
         result.linux.resources.CopyFrom(
             resources.linux_resources(pod, container, parts.memory_bytes)
         )
-        result.linux.security_context.CopyFrom(security.linux_context(pod, container))
+        context = security.linux_context(pod, container)
+        if parts.target_id:
+            context.namespace_options.pid = cri.TARGET
+            context.namespace_options.target_id = parts.target_id
+        result.linux.security_context.CopyFrom(context)
     return result

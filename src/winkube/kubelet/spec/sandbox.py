@@ -1,5 +1,6 @@
 """The PodSandboxConfig of a pod."""
 
+import contextlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,6 +9,7 @@ from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.pod import identity
 from winkube.kubelet.spec import security
 from winkube.kubelet.spec.dns import ClusterDns, load_resolver, plan_dns
+from winkube.linux import cgroup
 from winkube.wire import cri
 
 MAX_HOSTNAME: Final = 63
@@ -39,6 +41,12 @@ def build_sandbox(pod: JsonObject, attempt: int, config: KubeletConfig) -> Any:
 
 def pod_cgroup(uid: str, config: KubeletConfig) -> str:
     return f"{config.cgroup_parent.rstrip('/')}/pod{uid}"
+
+
+def remove_cgroup(uid: str, config: KubeletConfig) -> None:
+    """The runtime removes the containers' groups; the pod's own, made on the way, is ours."""
+    with contextlib.suppress(OSError, cgroup.CgroupBusyError):
+        cgroup.remove(pod_cgroup(uid, config), timeout=1.0)
 
 
 def _fill_linux(sandbox: Any, pod: JsonObject, config: KubeletConfig) -> None:

@@ -13,15 +13,23 @@ def ensure_hostpath(source: JsonObject, c_drive: Path | None) -> Path:
     asked = str(source["path"])
     path = Path(asked) if c_drive is None else _on_c_drive(asked, c_drive)
     kind = source.get("type") or ""
-    if kind == "DirectoryOrCreate":
-        path.mkdir(mode=0o755, parents=True, exist_ok=True)
-    elif kind == "FileOrCreate":
-        path.touch(mode=0o644, exist_ok=True)
-    elif kind == "" and not path.exists():
-        # An untyped path is not checked; runtimes make a missing one a folder.
-        path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if not path.exists():
+        _make(path, kind, windows=c_drive is not None)
     _check_type(asked, path, kind)
     return path
+
+
+def _make(path: Path, kind: str, *, windows: bool) -> None:
+    if kind == "FileOrCreate":
+        path.touch(mode=0o644)
+    elif kind in ("", "DirectoryOrCreate"):
+        # An untyped path is not checked; runtimes make a missing one a folder.
+        path.mkdir(mode=0o755, parents=True)
+    else:
+        return
+    if windows:
+        # On Windows the container's administrator writes there, whatever its number is here.
+        path.chmod(0o666 if path.is_file() else 0o777)
 
 
 def _on_c_drive(asked: str, c_drive: Path) -> Path:

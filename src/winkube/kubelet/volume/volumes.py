@@ -12,9 +12,9 @@ from winkube.api.quantity import to_bytes
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 from winkube.kubelet.config import KubeletConfig
-from winkube.kubelet.errors import VolumeError
+from winkube.kubelet.errors import KubeletError, VolumeError
 from winkube.kubelet.pod import identity
-from winkube.kubelet.volume.atomic import write_files
+from winkube.kubelet.volume.atomic import File, write_files
 from winkube.kubelet.volume.hostpath import ensure_hostpath
 from winkube.kubelet.volume.payload import PROJECTED, PayloadSource, build_files
 from winkube.linux import mount
@@ -70,6 +70,8 @@ class VolumeSetup:
         if "hostPath" in volume:
             drive = self.config.c_drive if self.config.is_windows else None
             return Volume(await asyncio.to_thread(ensure_hostpath, volume["hostPath"], drive))
+        if "persistentVolumeClaim" in volume:
+            return await self._claimed(pod, volume["persistentVolumeClaim"], source)
         kind = next((kind for kind in _FOLDERS if kind in volume), None)
         if kind is None:
             kinds = ", ".join(sorted(set(volume) - {"name"}))
@@ -80,20 +82,43 @@ class VolumeSetup:
             self._ensure_empty_dir(pod, volume["emptyDir"] or {}, path)
             return Volume(path)
         files = await build_files(pod, volume, source)
-        if not path.exists():
-            path.mkdir(parents=True)
-            if kind in ("secret", "projected"):
-                _mount_memory(path)
+        path.mkdir(parents=True, exist_ok=True)
+        if kind in ("secret", "projected"):
+            _mount_memory(path)
+        if self.config.is_windows:
+            # Windows has no modes: whatever was asked for, the container may read its files.
+            files = {name: File(file.content) for name, file in files.items()}
         write_files(path, files, group=self._group(pod))
         return Volume(path, read_only=True)
 
+    async def _claimed(
+        self, pod: JsonObject, reference: JsonObject, source: PayloadSource
+    ) -> Volume:
+        """A bound claim whose volume is a folder of this node (hostPath or local)."""
+        name = reference["claimName"]
+        claim = await source.lookup("persistentVolumeClaim", identity.namespace_of(pod), name)
+        if claim is None:
+            raise KubeletError(f'persistentvolumeclaim "{name}" not found')
+        bound = (claim.get("spec") or {}).get("volumeName")
+        if not bound or (claim.get("status") or {}).get("phase") != "Bound":
+            raise KubeletError(f"PVC {identity.namespace_of(pod)}/{name} is not bound")
+        found = await source.lookup("persistentVolume", "", bound)
+        spec = (found or {}).get("spec") or {}
+        folder = spec.get("hostPath") or spec.get("local")
+        if not folder:
+            raise KubeletError(f"no volume plugin matched: {', '.join(sorted(spec))}")
+        drive = self.config.c_drive if self.config.is_windows else None
+        path = await asyncio.to_thread(ensure_hostpath, folder, drive)
+        return Volume(path, read_only=bool(reference.get("readOnly")))
+
     def _ensure_empty_dir(self, pod: JsonObject, source: JsonObject, path: Path) -> None:
-        if path.exists():
-            return
-        path.mkdir(parents=True)
+        fresh = not path.exists()
+        path.mkdir(parents=True, exist_ok=True)
         if source.get("medium") == "Memory" and not self.config.is_windows:
             limit = source.get("sizeLimit")
             _mount_memory(path, size=None if limit is None else str(limit))
+        if not fresh:
+            return
         path.chmod(0o777)
         group = self._group(pod)
         if group is not None:
@@ -110,7 +135,8 @@ class VolumeSetup:
 
 def _mount_memory(path: Path, size: str | None = None) -> None:
     """Keep it off the disk; without the right to mount, a plain folder has to do."""
-    if os.geteuid() != 0:
+    # Checked each time: after a reboot the folder is there, but its memory is not.
+    if os.geteuid() != 0 or mount.is_mounted(path):
         return
     options = "mode=0755" if size is None else f"mode=0777,size={to_bytes(size)}"
     with contextlib.suppress(OSError):

@@ -1,0 +1,85 @@
+"""Volume files: atomic replacement, links that lead nowhere, host paths."""
+
+from pathlib import Path
+
+import pytest
+
+from winkube.kubelet.errors import KubeletError
+from winkube.kubelet.volume import subpath
+from winkube.kubelet.volume.atomic import File, write_files
+from winkube.kubelet.volume.hostpath import ensure_hostpath
+
+
+def test_files_are_replaced_all_at_once(tmp_path: Path) -> None:
+    assert write_files(tmp_path, {"a": File(b"1"), "d/b": File(b"2", 0o600)})
+    first = (tmp_path / "..data").readlink()
+    assert (tmp_path / "a").read_text() == "1"
+    assert (tmp_path / "d/b").stat().st_mode & 0o777 == 0o600
+    assert not write_files(tmp_path, {"a": File(b"1"), "d/b": File(b"2", 0o600)})
+    assert write_files(tmp_path, {"a": File(b"3")})
+    assert (tmp_path / "a").read_text() == "3"
+    assert not (tmp_path / "d").is_symlink()
+    assert not (tmp_path / first).exists()
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", "..data"])
+def test_files_never_leave_the_volume(tmp_path: Path, path: str) -> None:
+    with pytest.raises(KubeletError):
+        write_files(tmp_path / "v", {path: File(b"")})
+
+
+def _as_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without root nothing is bind mounted: the resolved path itself is the answer.
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+
+def test_a_sub_path_is_found_through_links_inside_the_volume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _as_user(monkeypatch)
+    write_files(tmp_path / "v", {"a": File(b"1")})
+    found = subpath.ensure_subpath(tmp_path / "v", "a", tmp_path / "t")
+    assert found.read_text() == "1"
+
+
+def test_a_missing_sub_path_becomes_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _as_user(monkeypatch)
+    (tmp_path / "v").mkdir()
+    found = subpath.ensure_subpath(tmp_path / "v", "x\\y", tmp_path / "t")
+    assert found == tmp_path / "v/x/y"
+    assert found.is_dir()
+
+
+@pytest.mark.parametrize("path", ["link", "link/x", "../out", "/etc", "deep/link"])
+def test_a_sub_path_never_leads_out_of_the_volume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    _as_user(monkeypatch)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "v/deep").mkdir(parents=True)
+    (tmp_path / "v/link").symlink_to(tmp_path / "out")
+    (tmp_path / "v/deep/link").symlink_to("../../out")
+    with pytest.raises(KubeletError):
+        subpath.ensure_subpath(tmp_path / "v", path, tmp_path / "t")
+
+
+def test_windows_host_paths_live_on_the_c_drive(tmp_path: Path) -> None:
+    made = ensure_hostpath({"path": "C:\\data", "type": "DirectoryOrCreate"}, tmp_path)
+    assert made == tmp_path / "data"
+    assert made.is_dir()
+
+
+def test_a_link_out_of_the_c_drive_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/evil").symlink_to("/etc")
+    with pytest.raises(KubeletError, match="leads out of drive C:"):
+        ensure_hostpath({"path": "C:\\evil"}, tmp_path / "c")
+
+
+def test_a_typed_host_path_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KubeletError, match=r"hostPath type check failed: .* is not a directory"):
+        ensure_hostpath({"path": str(tmp_path / "no"), "type": "Directory"}, None)
+    file = tmp_path / "f"
+    assert ensure_hostpath({"path": str(file), "type": "FileOrCreate"}, None) == file
