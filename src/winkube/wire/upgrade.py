@@ -205,10 +205,10 @@ async def take_over(request: web.Request, headers: Iterable[Header]) -> AsyncIte
     """
     transport = request.transport
     if transport is None:
-        raise UpgradeError("the client has gone")
+        raise web.HTTPBadRequest(text="the client has gone")
     # A body still being read would share the bytes with us.
     if request.body_exists and await request.content.read(1):
-        raise UpgradeError("an upgrade request has no body")
+        raise web.HTTPBadRequest(text="an upgrade request has no body")
     duplex = Duplex(shadow=request.protocol)
     transport.set_protocol(duplex)
     duplex.connection_made(transport)

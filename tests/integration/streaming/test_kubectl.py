@@ -86,6 +86,16 @@ async def test_large_binary_data_arrives_whole_both_ways(kubectl: str, cluster: 
 
 
 @each_kubectl
+async def test_files_are_copied_in_and_out(kubectl: str, cluster: Any, tmp_path: Path) -> None:
+    source, middle, target = (tmp_path / name for name in ("source", "middle", "target"))
+    source.write_bytes(os.urandom(3_000_001))
+    for arguments in ((str(source), f"web:{middle}"), (f"web:{middle}", str(target))):
+        code, _, err = await run(kubectl, cluster, "cp", *arguments)
+        assert code == 0, err
+    assert target.read_bytes() == source.read_bytes()
+
+
+@each_kubectl
 async def test_command_that_ends_before_its_input_keeps_its_output(
     kubectl: str, cluster: Any
 ) -> None:
