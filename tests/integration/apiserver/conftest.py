@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import datetime
+import http.client
 import ipaddress
 import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,78 @@ def any_kubectl(
 @pytest.fixture(scope="session")
 def kubectl(server: Running, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
     return Kubectl(KUBECTLS[-1], server.kubeconfig(), tmp_path_factory.mktemp("kubectl"))
+
+
+@dataclass
+class Answer:
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+    @property
+    def message(self) -> str:
+        return str(self.body["message"])
+
+
+class Http:
+    """Requests as they are, for what no client library sends."""
+
+    def __init__(self, server: Running, files: tuple[Path, Path] | None = None) -> None:
+        host, _, port = server.url.removeprefix("https://").partition(":")
+        self._place = (host, int(port))
+        self._context = server.ssl_context(files)
+
+    def __call__(self, method: str, path: str, body: Any = None, /, **headers: str) -> Answer:
+        connection = self._open()
+        data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        sent = {"Content-Type": "application/json", "Accept": "application/json"}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            connection.request(method, path, data, sent)
+            response = connection.getresponse()
+            raw = response.read()
+            kind = response.headers.get_content_type()
+            parsed = orjson.loads(raw) if kind == "application/json" and raw else raw
+            return Answer(response.status, parsed, dict(response.headers.items()))
+        finally:
+            connection.close()
+
+    @contextlib.contextmanager
+    def watch(self, path: str) -> Iterator[Callable[[], Any]]:
+        """Yield a function that waits for the next event."""
+        connection = self._open()
+        try:
+            connection.request("GET", path, headers={"Accept": "application/json"})
+            response = connection.getresponse()
+            assert response.status == 200, response.read()
+
+            def take() -> Any:
+                line = response.readline()
+                return orjson.loads(line) if line else None
+
+            yield take
+        finally:
+            connection.close()
+
+    def _open(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(*self._place, context=self._context, timeout=20)
+
+
+@pytest.fixture(scope="session")
+def api(server: Running) -> Http:
+    return Http(server)
+
+
+@pytest.fixture
+def space(api: Http) -> Iterator[str]:
+    """A namespace with its default account, made without kubectl."""
+    name = api("POST", "/api/v1/namespaces", {"metadata": {"generateName": "t-"}}).body["metadata"][
+        "name"
+    ]
+    accounts = f"/api/v1/namespaces/{name}/serviceaccounts"
+    assert api("POST", accounts, {"metadata": {"name": "default"}}).status == 201
+    yield name
+    api("DELETE", f"/api/v1/namespaces/{name}")
 
 
 @pytest.fixture

@@ -1,0 +1,91 @@
+import asyncio
+
+import pytest
+
+from winkube.api.errors import ExpiredError
+from winkube.apiserver.cache import Cache, ResourceCache
+from winkube.apiserver.item import Item
+from winkube.store.memory import MemoryStore
+from winkube.store.types import Revision
+
+PREFIX = "/registry/things/"
+
+
+def item(name: str, revision: int, namespace: str = "n") -> Item:
+    data = b'{"metadata":{"name":"%b","resourceVersion":"%d"}}' % (name.encode(), revision)
+    return Item(f"{PREFIX}{namespace}/{name}", data, revision, (namespace, name))
+
+
+def names(items: list[Item]) -> list[str]:
+    return [entry.name for entry in items]
+
+
+def test_items_are_in_key_order_and_by_namespace() -> None:
+    cache = ResourceCache(PREFIX)
+    for number, (namespace, name) in enumerate((("b", "x"), ("a", "z"), ("a", "y"), ("ab", "w"))):
+        cache.put(item(name, number + 1, namespace), number + 1)
+    assert names(cache.items()) == ["y", "z", "w", "x"]
+    assert names(cache.items(f"{PREFIX}a/")) == ["y", "z"]
+
+
+def test_past_is_todays_items_with_later_changes_undone() -> None:
+    cache = ResourceCache(PREFIX)
+    cache.put(item("a", 1), 1)
+    cache.put(item("b", 2), 2)
+    cache.remove(item("a", 1).key, 3)
+    cache.put(item("b", 4), 4)
+    assert names(cache.items_at(PREFIX, 2)) == ["a", "b"]
+    assert cache.items_at(PREFIX, 2)[1].revision == 2
+    assert names(cache.items_at(PREFIX, 1)) == ["a"]
+    assert names(cache.items_at(PREFIX, 4)) == ["b"]
+
+
+def test_window_forgets_and_says_so() -> None:
+    cache = ResourceCache(PREFIX, window=2)
+    for revision in range(1, 5):
+        cache.put(item("a", revision), revision)
+    assert [change.revision for change in cache.changes_after(2)] == [3, 4]
+    with pytest.raises(ExpiredError, match=r"too old resource version: 1 \(2\)"):
+        cache.changes_after(1)
+    with pytest.raises(ExpiredError):
+        cache.items_at(PREFIX, 1)
+
+
+async def test_slow_watcher_is_cut_off() -> None:
+    cache = ResourceCache(PREFIX, queue=2)
+    with cache.subscribe() as slow, cache.subscribe(f"{PREFIX}other/") as elsewhere:
+        for revision in range(1, 5):
+            cache.put(item("a", revision), revision)
+        assert slow.lagged
+        assert await slow.take(1) == []
+        assert not elsewhere.lagged
+    assert cache.watchers == 0
+
+
+async def test_cache_follows_the_store() -> None:
+    store = MemoryStore()
+    await store.create(f"{PREFIX}n/a", b'{"metadata":{}}')
+    cache = Cache(store, [PREFIX])
+    await cache.load()
+    assert names(cache.resource(PREFIX).items()) == ["a"]
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cache.run())
+        await asyncio.sleep(0)
+        await store.create(f"{PREFIX}n/b", b'{"metadata":{}}')
+        await store.delete(f"{PREFIX}n/a", Revision(1))
+        await cache.reach(3)
+        assert names(cache.resource(PREFIX).items()) == ["b"]
+        assert cache.revision == 3
+        task.cancel()
+
+
+async def test_unknown_keys_still_advance_the_revision() -> None:
+    store = MemoryStore()
+    cache = Cache(store, [PREFIX])
+    await cache.load()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cache.run())
+        await asyncio.sleep(0)
+        await store.create("/registry/unknown/x", b"{}")
+        await cache.reach(1)
+        task.cancel()

@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+from winkube.api.errors import InternalError, InvalidError
+from winkube.apiserver.services.address import Pool, address_pool
+from winkube.apiserver.services.hook import ServiceHook, keep_allocated
+
+
+def service(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "s"}, "spec": {"type": "ClusterIP", "ports": [], **spec}}
+
+
+def make_hook() -> ServiceHook:
+    return ServiceHook("10.96.0.0/28", (30000, 30003))
+
+
+def test_pool_gives_every_number_once_and_then_none() -> None:
+    pool = Pool(1, 5, seed=1)
+    assert sorted(pool.take_any() or 0 for _ in range(5)) == [1, 2, 3, 4, 5]
+    assert pool.take_any() is None
+    pool.give_back(3)
+    assert pool.take_any() == 3
+
+
+def test_dynamic_addresses_avoid_the_lower_band_while_they_can() -> None:
+    pool = address_pool("10.96.0.0/16")
+    first = int.from_bytes(bytes([10, 96, 0, 0]), "big")
+    assert all((pool.take_any() or 0) > first + 256 for _ in range(50))
+
+
+def test_failed_write_gives_the_address_back() -> None:
+    hook = make_hook()
+    wanted = service(clusterIP="10.96.0.9")
+    hook.begin(wanted, None)(False)
+    hook.begin(service(clusterIP="10.96.0.9"), None)(True)
+    with pytest.raises(InvalidError, match="provided IP is already allocated"):
+        hook.begin(service(clusterIP="10.96.0.9"), None)
+
+
+def test_full_range_is_said() -> None:
+    hook = make_hook()
+    for _ in range(14):
+        hook.begin(service(), None)(True)
+    with pytest.raises(InternalError, match="failed to allocate a serviceIP: range is full"):
+        hook.begin(service(), None)
+
+
+def test_full_port_range_frees_the_address_it_took() -> None:
+    hook = make_hook()
+    for _ in range(4):
+        hook.begin(service(type="NodePort", ports=[{"port": 80}]), None)(True)
+    with pytest.raises(InternalError, match="failed to allocate a nodePort: range is full"):
+        hook.begin(service(type="NodePort", clusterIP="10.96.0.14", ports=[{"port": 80}]), None)
+    hook.begin(service(clusterIP="10.96.0.14"), None)(True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"clusterIP": "192.168.0.1"}, "is not in the valid range"),
+        (
+            {"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]},
+            "The range of valid ports is 30000-30003",
+        ),
+    ],
+)
+def test_numbers_outside_the_range_are_refused(spec: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidError, match=message):
+        make_hook().begin(service(**spec), None)
+
+
+def test_headless_service_takes_nothing() -> None:
+    spec = service(clusterIP="None")
+    make_hook().begin(spec, None)(True)
+    assert spec["spec"]["clusterIPs"] == ["None"]
+
+
+def test_leaving_node_ports_frees_them() -> None:
+    hook = make_hook()
+    old = service(type="NodePort", ports=[{"port": 80, "nodePort": 30001}])
+    hook.begin(old, None)(True)
+    new = service(clusterIP=old["spec"]["clusterIP"], ports=[{"port": 80, "nodePort": 30001}])
+    keep_allocated(new, old)
+    assert "nodePort" not in new["spec"]["ports"][0]
+    hook.begin(new, old)(True)
+    other = service(type="NodePort", ports=[{"port": 1, "nodePort": 30001}])
+    hook.begin(other, None)(True)
+
+
+def test_restored_hook_knows_what_is_taken() -> None:
+    hook = make_hook()
+    hook.restore([service(clusterIP="10.96.0.5")])
+    with pytest.raises(InvalidError):
+        hook.begin(service(clusterIP="10.96.0.5"), None)
