@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import os
 import secrets
+import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ from winkube.runtime.spec import to_process
 from winkube.runtime.state import Container
 
 _OUTPUT_LIMIT: Final = 16 << 20  # what the kubelet takes of an exec probe's or hook's output
+_READ: Final = 65536
+_END_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,13 @@ class ExecPlan:
     name: str
     argv: tuple[str, ...]
     io: Path
+    pid_file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ExecOptions:
+    tty: bool = False
+    stdin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +56,7 @@ class Executor:
 
     @asynccontextmanager
     async def prepare(
-        self,
-        container: Container,
-        command: Sequence[str],
-        *,
-        tty: bool = False,
-        stdin: bool = False,
+        self, container: Container, command: Sequence[str], options: ExecOptions
     ) -> AsyncIterator[ExecPlan]:
         """Write orders and process description; both are gone when the block ends."""
         if not command:
@@ -61,18 +67,20 @@ class Executor:
             command=join_args(command),
             cwd=container.config.working_dir or "C:\\",
             env=load_env(bundle.io),
-            stdin=stdin,
-            tty=tty,
+            stdin=options.stdin,
+            tty=options.tty,
+            tied=True,
         )
         args = launch.write_orders(bundle.io, name, orders)
-        process = bundle.folder / f"{name}.json"
-        process.write_text(json.dumps(to_process(args, container.user, tty=tty)))
-        argv = self._runc.argv("exec", "--process", str(process))
-        argv += ["--tty"] if tty else []
+        process, pid_file = (bundle.folder / f"{name}.{kind}" for kind in ("json", "pid"))
+        process.write_text(json.dumps(to_process(args, container.user, tty=options.tty)))
+        argv = self._runc.argv("exec", "--process", str(process), "--pid-file", str(pid_file))
+        argv += ["--tty"] if options.tty else []
         try:
-            yield ExecPlan(name, (*argv, container.id), bundle.io)
+            yield ExecPlan(name, (*argv, container.id), bundle.io, pid_file)
         finally:
-            process.unlink(missing_ok=True)
+            for path in (process, pid_file):
+                path.unlink(missing_ok=True)
             launch.forget(bundle.io, name)
 
     def exit_code(self, container: Container, plan: ExecPlan, fallback: int) -> int:
@@ -86,7 +94,7 @@ class Executor:
 
     async def run(self, container: Container, command: Sequence[str], timeout: float) -> ExecResult:
         """Run to the end and keep the output; 0 seconds means no limit."""
-        async with self.prepare(container, command) as plan:
+        async with self.prepare(container, command, ExecOptions()) as plan:
             process = await asyncio.create_subprocess_exec(
                 *plan.argv,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -94,25 +102,41 @@ class Executor:
                 stderr=asyncio.subprocess.PIPE,
             )
             try:
-                async with asyncio.timeout(timeout or None):
-                    out, err = await process.communicate()
+                async with asyncio.timeout(timeout or None), asyncio.TaskGroup() as group:
+                    out = group.create_task(_read_some(process.stdout), name="exec-stdout")
+                    err = group.create_task(_read_some(process.stderr), name="exec-stderr")
+                    await process.wait()
             except TimeoutError:
                 raise DeadlineError(
                     f"failed to exec in container: timeout {timeout:g}s exceeded: "
                     "context deadline exceeded"
                 ) from None
             finally:
-                await end_process(process)
+                await end_process(process, plan)
             code = self.exit_code(container, plan, process.returncode or 0)
-            return ExecResult(out[:_OUTPUT_LIMIT], err[:_OUTPUT_LIMIT], code)
+            return ExecResult(out.result(), err.result(), code)
 
 
-async def end_process(process: asyncio.subprocess.Process) -> None:
-    """Kill what still runs; runc passes the end on to the process inside."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+async def _read_some(stream: asyncio.StreamReader | None) -> bytes:
+    """Read to the end and keep the beginning: a program may write without end."""
+    kept = bytearray()
+    while stream is not None and (data := await stream.read(_READ)):
+        kept += data[: _OUTPUT_LIMIT - len(kept)]
+    return bytes(kept)
+
+
+async def end_process(process: asyncio.subprocess.Process, plan: ExecPlan) -> None:
+    """End what still runs: the launcher inside first, which takes its program along."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        os.kill(int(plan.pid_file.read_text()), signal.SIGKILL)
+        async with asyncio.timeout(_END_SECONDS):
+            await process.wait()
+            return
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
 
 
 def load_env(io: Path) -> dict[str, str]:

@@ -10,13 +10,16 @@ from typing import Any, Final
 from winkube.runtime import container as containers_of
 from winkube.runtime import sandbox as sandboxes_of
 from winkube.runtime.container import ContainerService
+from winkube.runtime.errors import FailedPreconditionError
 from winkube.runtime.exec import Executor
 from winkube.runtime.lifecycle import Lifecycle
 from winkube.runtime.network import PodNetwork
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import Image
 from winkube.runtime.sandbox import SandboxService, labels_match
+from winkube.runtime.state import SandboxState
 from winkube.runtime.stats import Stats
+from winkube.runtime.streaming import StreamingServer
 from winkube.wire import cri
 
 RUNTIME_NAME: Final = "winkube"
@@ -36,6 +39,9 @@ _METHODS: Final = (
     "ContainerStatus",
     "ReopenContainerLog",
     "ExecSync",
+    "Exec",
+    "Attach",
+    "PortForward",
     "UpdateContainerResources",
     "ContainerStats",
     "ListContainerStats",
@@ -58,6 +64,7 @@ class Parts:
     executor: Executor
     network: PodNetwork
     stats: Stats
+    streaming: StreamingServer
 
 
 class Handlers:
@@ -76,6 +83,7 @@ class Handlers:
         self._executor = parts.executor
         self._network = parts.network
         self._stats = parts.stats
+        self._streaming = parts.streaming
         # Calls about one object follow one another; others do not wait.
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -174,6 +182,20 @@ class Handlers:
         return cri.ExecSyncResponse(
             stdout=result.stdout, stderr=result.stderr, exit_code=result.code
         )
+
+    async def exec(self, request: Any) -> Any:
+        self._containers.running(request.container_id)
+        return cri.ExecResponse(url=self._streaming.url_for_exec(request))
+
+    async def attach(self, request: Any) -> Any:
+        self._containers.running(request.container_id)
+        return cri.AttachResponse(url=self._streaming.url_for_attach(request))
+
+    async def port_forward(self, request: Any) -> Any:
+        sandbox = self._sandboxes.get(request.pod_sandbox_id)
+        if sandbox.state is not SandboxState.READY:
+            raise FailedPreconditionError(f'sandbox container "{sandbox.id}" is not running')
+        return cri.PortForwardResponse(url=self._streaming.url_for_portforward(request))
 
     async def update_container_resources(self, request: Any) -> Any:
         container = self._containers.get(request.container_id)

@@ -35,6 +35,7 @@ class Orders:
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bool = False
     tty: bool = False
+    tied: bool = False  # the program ends when its launcher is killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def to_orders(orders: Orders, report: str) -> bytes:
     entries = [f"command={orders.command}", f"cwd={orders.cwd}", f"report={report}"]
     entries += ["stdin=1"] if orders.stdin else []
     entries += ["tty=1"] if orders.tty else []
+    entries += ["tied=1"] if orders.tied else []
     entries += [f"env={name}={value}" for name, value in orders.env.items()]
     return b"".join(entry.replace("\0", "").encode() + b"\0" for entry in entries)
 

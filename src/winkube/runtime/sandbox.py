@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import shutil
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -62,6 +64,8 @@ class SandboxService:
             created_at=int(self._clock.now() * 1e9),
             handler=request.runtime_handler,
             state=SandboxState.NOT_READY,
+            # Chosen here and saved first: whoever cleans up after a crash knows what to look for.
+            namespace_id=str(uuid.uuid4()).upper(),
         )
         self._records.save(sandbox)
         try:
@@ -96,12 +100,18 @@ class SandboxService:
 
     def _forget(self, sandbox: Sandbox) -> None:
         self._records.drop(sandbox.id)
-        with contextlib.suppress(OSError):
-            self._records.folder(sandbox.id).rmdir()
+        shutil.rmtree(self._records.folder(sandbox.id), ignore_errors=True)
 
     def matching(self, filter_: Any) -> list[Any]:
         found = (sandbox for sandbox in self._records if _wanted(sandbox, filter_))
         return [to_item(sandbox) for sandbox in sorted(found, key=lambda s: -s.created_at)]
+
+    def adopt(self) -> None:
+        """After a restart: a pod whose network is gone (a reboot) is not ready any more."""
+        for sandbox in self._records:
+            if sandbox.state is SandboxState.READY and not Path(sandbox.netns).exists():
+                sandbox.state = SandboxState.NOT_READY
+                self._records.save(sandbox)
 
     def all(self) -> list[Sandbox]:
         return list(self._records)

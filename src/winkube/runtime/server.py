@@ -12,19 +12,21 @@ import grpc.aio
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.errors import WinkubeError
 from winkube.machines.wine.base import open_base
+from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.container import ContainerService
 from winkube.runtime.errors import RuntimeServiceError
 from winkube.runtime.exec import Executor
 from winkube.runtime.handlers import Handlers, Parts
 from winkube.runtime.lifecycle import Lifecycle
-from winkube.runtime.network import LoopbackNetwork
+from winkube.runtime.network import make_network
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.rootfs import RootfsMaker
 from winkube.runtime.runc import Runc
 from winkube.runtime.sandbox import SandboxService
 from winkube.runtime.state import Container, Records, Sandbox
 from winkube.runtime.stats import Stats
+from winkube.runtime.streaming import StreamingServer
 from winkube.runtime.toolchain import ensure_tools
 from winkube.wire.cri_server import add_cri_services
 
@@ -55,22 +57,31 @@ class CriServer:
         for store in (containers, sandboxes, images):
             store.load()
         lifecycle = Lifecycle(config, containers, rootfs, self._clock)
-        network = LoopbackNetwork()
+        network = make_network(config)
         pods = SandboxService(config, sandboxes, network, self._clock)
         service = ContainerService(
             config.personality, containers, pods, images, lifecycle, self._clock
         )
+        executor = Executor(rootfs, Runc(config.runc_root))
+        streaming = StreamingServer(RuntimeStreams(config, service, pods, executor))
         parts = Parts(
-            executor=Executor(rootfs, Runc(config.runc_root)),
+            executor=executor,
             network=network,
             stats=Stats(config, lifecycle, self._clock),
+            streaming=streaming,
         )
         handlers = Handlers(pods, service, images, lifecycle, parts)
+        pods.adopt()
         for container in containers:
             await lifecycle.adopt(container)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(lifecycle.run(), name="container-exits")
-            group.create_task(self._serve(handlers), name="cri-server")
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(lifecycle.run(), name="container-exits")
+                group.create_task(streaming.run(), name="streaming-server")
+                await streaming.ready.wait()
+                group.create_task(self._serve(handlers), name="cri-server")
+        finally:
+            await network.close()
 
     async def _serve(self, handlers: Handlers) -> None:
         server = grpc.aio.server(

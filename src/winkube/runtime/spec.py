@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from winkube.machines.wine.prefix import wine_environment
-from winkube.machines.wine.recipe import CONTAINER_UID
+from winkube.machines.wine.recipe import CONTAINER_UID, DRIVE_C
 from winkube.runtime import seccomp
 
 _INIT: Final = ("/usr/bin/tini", "-s", "--")
@@ -98,7 +98,7 @@ def to_process(args: Sequence[str], user: str, *, tty: bool = False) -> dict[str
         "user": {"uid": CONTAINER_UID, "gid": CONTAINER_UID},
         "args": list(args),
         "env": [f"{name}={value}" for name, value in env.items()],
-        "cwd": "/",
+        "cwd": f"/{DRIVE_C}",
         "capabilities": dict.fromkeys(kinds, nothing),
         "rlimits": [
             {"type": "RLIMIT_NOFILE", "hard": _open_files(), "soft": _open_files()},

@@ -41,7 +41,6 @@ class Sandbox:
     netns: str = ""
     namespace_id: str = ""
     ips: list[str] = field(default_factory=list)
-    networked: bool = False  # CNI DEL is still owed
 
     @property
     def config(self) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from winkube.base.errors import WinkubeError
+from winkube.machines.wine.lock import locked
 from winkube.machines.wine.recipe import CONTAINER_UID, DRIVE_C, PREFIX
 
 COMPILER: Final = "x86_64-w64-mingw32-gcc"
@@ -34,7 +35,17 @@ class Program:
 
 
 _SYSTEM32: Final = f"{DRIVE_C}/windows/system32"
-TOOLS: Final = (Program("launch.c", "opt/winkube/launch.exe"),)
+_SOCKETS: Final = ("ws2_32", "iphlpapi")
+TOOLS: Final = (
+    Program("launch.c", "opt/winkube/launch.exe"),
+    Program("curl.c", f"{_SYSTEM32}/curl.exe", _SOCKETS),
+    Program("hostname.c", f"{_SYSTEM32}/hostname.exe", _SOCKETS),
+    Program("ipconfig.c", f"{_SYSTEM32}/ipconfig.exe", _SOCKETS),
+    Program("nslookup.c", f"{_SYSTEM32}/nslookup.exe", _SOCKETS),
+    Program("ping.c", f"{_SYSTEM32}/ping.exe", _SOCKETS),
+    Program("whoami.c", f"{_SYSTEM32}/whoami.exe"),
+)
+IIS: Final = (Program("iis.c", f"{DRIVE_C}/ServiceMonitor.exe", _SOCKETS),)
 
 
 def _source(name: str) -> bytes:
@@ -55,27 +66,29 @@ def ensure_tools(cache: Path) -> Path:
     return ensure_programs(cache, "tools", TOOLS, {})
 
 
+def ensure_iis(cache: Path) -> Path:
+    """The layer of the built-in IIS image: our web server in the places of IIS."""
+    page = _source("iisstart.html")
+    return ensure_programs(cache, "iis", IIS, {f"{DRIVE_C}/inetpub/wwwroot/iisstart.htm": page})
+
+
 def ensure_programs(
     cache: Path, name: str, programs: tuple[Program, ...], files: dict[str, bytes]
 ) -> Path:
     final = cache / "programs" / f"{name}-{_digest(programs, files)}"
     if final.is_dir():
         return final
-    final.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=final.parent))
-    try:
-        for program in programs:
-            _compile(program, part / program.target)
-        for path, data in files.items():
-            (part / path).parent.mkdir(parents=True, exist_ok=True)
-            (part / path).write_bytes(data)
-        _set_owners(part)
-        part.rename(final)
-    except OSError:
-        if not final.is_dir():  # else another process was faster
-            raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with locked(final.with_name(f"{final.name}.lock")):
+        if not final.is_dir():
+            part = final.with_name(f"{final.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            for program in programs:
+                _compile(program, part / program.target)
+            for path, data in files.items():
+                (part / path).parent.mkdir(parents=True, exist_ok=True)
+                (part / path).write_bytes(data)
+            _set_owners(part)
+            part.rename(final)
     return final
 
 

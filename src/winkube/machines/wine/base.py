@@ -6,17 +6,15 @@ build that was killed leaves the part folder, and the next call continues with t
 and removes the rest.
 """
 
-import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from winkube.linux.mount import umount_all
 from winkube.machines.wine.bootstrap import Progress, bootstrap
 from winkube.machines.wine.errors import BaseBuildError, BaseMissingError
+from winkube.machines.wine.lock import locked
 from winkube.machines.wine.prefix import boot_prefix, share_builtins, trim_prefix
 from winkube.machines.wine.recipe import DRIVE_C, PREFIX, Recipe
 
@@ -60,7 +58,7 @@ def ensure_base(cache: Path, progress: Progress) -> WineBase:
     if os.geteuid() != 0:
         raise BaseBuildError("starting", "only root can do this")
     cache.mkdir(parents=True, exist_ok=True)
-    with _locked(cache / f"wine-{recipe.digest}.lock") as lock_fd:
+    with locked(cache / f"wine-{recipe.digest}.lock") as lock_fd:
         if not is_built(cache):
             _build(recipe, cache, lock_fd, progress)
     progress("ready", 1.0)
@@ -85,14 +83,3 @@ def _build(recipe: Recipe, cache: Path, lock_fd: int, progress: Progress) -> Non
     progress("sharing files", 0.97)
     share_builtins(rootfs)
     part.rename(final)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    """Hold an exclusive lock; the file stays, since removing it would let two builders in."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield fd
-    finally:
-        os.close(fd)

@@ -4,7 +4,7 @@
  *   launch.exe --stop     tell every program of the container that the system shuts down
  *
  * The orders file is UTF-8, each entry ended by a NUL byte: "command=", "cwd=", "report=", "stdin=1",
- * "tty=1", "env=NAME=VALUE". The report is a text file that gets one line per fact:
+ * "tty=1", "tied=1" (the program ends when the launcher is killed), "env=NAME=VALUE". The report is a text file that gets one line per fact:
  * "started", "failed <code> <words>", "exited <code>". Programs get real Windows pipes, since a
  * Unix pipe as a standard handle is not what all of them can use.
  */
@@ -22,7 +22,7 @@
 
 struct orders {
     WCHAR *command, *cwd, *report;
-    BOOL use_stdin, tty;
+    BOOL use_stdin, tty, tied;
 };
 
 struct relay {
@@ -106,6 +106,7 @@ static void take_order(struct orders *orders, const char *entry)
     else if (!strncmp(entry, "report=", 7)) orders->report = unix_name(widen(entry + 7));
     else if (!strcmp(entry, "stdin=1")) orders->use_stdin = TRUE;
     else if (!strcmp(entry, "tty=1")) orders->tty = TRUE;
+    else if (!strcmp(entry, "tied=1")) orders->tied = TRUE;
     else if (!strncmp(entry, "env=", 4)) set_variable(entry + 4);
 }
 
@@ -185,14 +186,35 @@ static void fail(const struct orders *orders, DWORD code)
     ExitProcess(127);
 }
 
+static HANDLE job;
+
+/* A job that ends with its last handle, which is ours: whoever kills us ends the program too. */
+static void set_tie(DWORD limits)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION info = {0};
+    info.BasicLimitInformation.LimitFlags = limits;
+    SetInformationJobObject(job, JobObjectExtendedLimitInformation, &info, sizeof(info));
+}
+
+static void tie(HANDLE process)
+{
+    job = CreateJobObjectW(NULL, NULL);
+    if (!job) return;
+    set_tie(JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE);
+    AssignProcessToJobObject(job, process);
+}
+
 static BOOL start(const struct orders *orders, STARTUPINFOW *info, PROCESS_INFORMATION *process)
 {
     info->cb = sizeof(*info);
     /* The first process of a container begins with Ctrl+C switched on whatever we inherited. */
     SetConsoleCtrlHandler(NULL, FALSE);
-    if (!CreateProcessW(NULL, orders->command, NULL, NULL, TRUE, CREATE_UNICODE_ENVIRONMENT, NULL,
-                        orders->cwd, info, process))
+    if (!CreateProcessW(NULL, orders->command, NULL, NULL, TRUE,
+                        CREATE_UNICODE_ENVIRONMENT | CREATE_SUSPENDED, NULL, orders->cwd, info,
+                        process))
         return FALSE;
+    if (orders->tied) tie(process->hProcess);
+    ResumeThread(process->hThread);
     CloseHandle(process->hThread);
     report(orders, "started\n");
     return TRUE;
@@ -320,6 +342,7 @@ int wmain(int argc, WCHAR **argv)
         return 126;
     }
     code = orders.tty ? run_on_terminal(&orders) : run_on_pipes(&orders);
+    if (job) set_tie(0); /* what the program left running may go on */
     snprintf(line, sizeof(line), "exited %lu\n", (unsigned long)code);
     report(&orders, line);
     /* Unix keeps eight bits: a failure must not become a success on the way. */

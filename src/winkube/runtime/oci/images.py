@@ -10,9 +10,9 @@ from typing import Any
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.oci import builtin
 from winkube.runtime.oci.errors import ImageNotFoundError, InvalidReferenceError
-from winkube.runtime.oci.iis import ensure_iis
 from winkube.runtime.oci.model import Image, ImageConfig
 from winkube.runtime.oci.reference import Reference, is_digest, parse_reference
+from winkube.runtime.toolchain import ensure_iis
 
 
 class ImageIndex:
