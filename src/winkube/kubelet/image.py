@@ -20,6 +20,8 @@ from winkube.wire import cri
 from winkube.wire.cri_client import CriError
 
 PULL_SECONDS: Final = 1800.0
+# Made on this machine: no registry has them, so there is nothing newer to ask for.
+BUILT_IN: Final = "winkube.local/"
 DOCKER_HUB: Final = "index.docker.io"
 # The grammar of image references (distribution/reference), without its length rules.
 _COMPONENT: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
@@ -72,7 +74,7 @@ class ImagePuller:
         name = with_tag(wanted)
         policy = container.get("imagePullPolicy") or default_policy(name)
         image = await self.find(name)
-        if policy != "Always" and image is not None:
+        if image is not None and (policy != "Always" or name.startswith(BUILT_IN)):
             text = f'Container image "{wanted}" already present on machine'
             say("Normal", "Pulled", text)
             return image

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from winkube.base.clock import Clock, to_rfc3339
@@ -27,12 +27,22 @@ class StatsReader:
     config: KubeletConfig
     cri: CriCaller
     clock: Clock
+    # id -> (nanoseconds, CPU nanoseconds) of the last look: rates where the runtime has none.
+    _last: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     async def summary(self, pods: Sequence[HasPod]) -> JsonObject:
         containers = await self._list("ListContainerStats", cri.ListContainerStatsRequest())
         sandboxes = await self._list("ListPodSandboxStats", cri.ListPodSandboxStatsRequest())
         by_pod: dict[str, list[Any]] = {}
         for entry in containers:
+            if not entry.cpu.timestamp:
+                continue  # it does not run
+            if not entry.cpu.usage_nano_cores.value:
+                entry.cpu.usage_nano_cores.value = self._rate(
+                    entry.attributes.id,
+                    entry.cpu.timestamp,
+                    entry.cpu.usage_core_nano_seconds.value,
+                )
             uid = entry.attributes.labels.get(identity.POD_UID, "")
             by_pod.setdefault(uid, []).append(entry)
         networks = {entry.attributes.metadata.uid: _network(entry) for entry in sandboxes}
@@ -52,13 +62,18 @@ class StatsReader:
             return []
 
     def _node(self) -> JsonObject:
-        memory, now = read_meminfo(), to_rfc3339(self.clock.now())
+        memory, moment = read_meminfo(), self.clock.now()
+        now, used = to_rfc3339(moment), _machine_cpu()
         total, available = memory["MemTotal"], memory.get("MemAvailable", 0)
         disk = os.statvfs(self.config.root_dir)
         return {
             "nodeName": self.config.node_name,
-            "startTime": now,
-            "cpu": {"time": now, "usageCoreNanoSeconds": _machine_cpu()},
+            "startTime": to_rfc3339(moment - self.clock.monotonic()),
+            "cpu": {
+                "time": now,
+                "usageNanoCores": self._rate("", int(moment * _NANO), used),
+                "usageCoreNanoSeconds": used,
+            },
             "memory": {
                 "time": now,
                 "availableBytes": available,
@@ -72,6 +87,12 @@ class StatsReader:
                 "usedBytes": (disk.f_blocks - disk.f_bfree) * disk.f_frsize,
             },
         }
+
+    def _rate(self, key: str, at: int, used: int) -> int:
+        """CPU nanoseconds per second since the last look; 0 at the first."""
+        before, spent = self._last.get(key, (at - _NANO, used))
+        self._last[key] = (at, used)
+        return max(0, (used - spent) * _NANO // max(at - before, 1))
 
     def _pod(
         self, pod: JsonObject, containers: Iterable[Any], networks: dict[str, JsonObject]

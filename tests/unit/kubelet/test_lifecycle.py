@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from winkube.api.errors import UnavailableError
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS
 
@@ -169,6 +170,50 @@ async def test_a_sidecar_starts_first_and_stops_last(node: Any, pod_of: Pods) ->
         assert created == ["side", "main"]
         assert len(stopped) == 2
         assert stopped[0] > stopped[1]
+
+
+async def test_a_pod_past_its_deadline_fails(node: Any, pod_of: Pods) -> None:
+    async with node.up():
+        node.create(pod_of(activeDeadlineSeconds=1))
+        await node.until_phase("Running")
+        await node.until_phase("Failed")
+        status = node.status()
+        assert status["reason"] == "DeadlineExceeded"
+        assert node.cri.running() == []
+
+
+async def test_a_dead_sandbox_is_replaced_and_counts_as_a_restart(node: Any, pod_of: Pods) -> None:
+    async with node.up():
+        node.create(pod_of())
+        await node.until_phase("Running")
+        for sandbox in list(node.cri.sandboxes.values()):
+            sandbox.ready = False
+        node.cri.exit("main", 255)
+        await node.until(lambda: len(node.cri.sandboxes) == 2)
+        await node.until(lambda: node.container().get("restartCount") == 1)
+        await node.until(lambda: node.condition("Ready") == "True")
+
+
+async def test_readiness_gates_are_waited_for(node: Any, pod_of: Pods) -> None:
+    async with node.up():
+        node.create(pod_of(readinessGates=[{"conditionType": "x/y"}]))
+        await node.until(lambda: node.condition("ContainersReady") == "True")
+        assert node.condition("Ready") == "False"
+        conditions = [*node.status()["conditions"], {"type": "x/y", "status": "True"}]
+        await node.api.patch(
+            PODS, "web", {"status": {"conditions": conditions}},
+            namespace="default", subresource="status",
+        )  # fmt: skip
+        await node.until(lambda: node.condition("Ready") == "True")
+        assert node.condition("x/y") == "True"
+
+
+async def test_a_status_is_sent_again_when_the_server_fails(node: Any, pod_of: Pods) -> None:
+    async with node.up():
+        await node.until(lambda: _ready(node) == "True")
+        node.api.fail_next(*[UnavailableError("down") for _ in range(6)])
+        node.create(pod_of())
+        await node.until_phase("Running")
 
 
 async def test_the_node_is_registered_ready_with_windows_facts(windows_node: Any) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from winkube.base.types import JsonObject
 from winkube.kubelet.errors import HookError
 from winkube.kubelet.handler import Target, run_hook
 from winkube.kubelet.pod import identity
-from winkube.kubelet.pod.state import Container, PodState
+from winkube.kubelet.pod.state import Container, PodState, Sandbox
 from winkube.kubelet.pod.tools import Tools
 from winkube.wire import cri
 from winkube.wire.cri_client import CriError
@@ -103,9 +103,9 @@ class Stopper:
             message = f"Stopping container {record.name}"
             await self.kill(pod, spec, record.id, message=message, grace=grace)
 
-    async def remove_pod(self, state: PodState) -> None:
-        """Remove the sandboxes with all their containers; absent is fine."""
-        for sandbox in state.sandboxes:
+    async def remove_pod(self, sandboxes: Sequence[Sandbox]) -> None:
+        """Remove sandboxes with all their containers; absent is fine."""
+        for sandbox in sandboxes:
             request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id)
             try:
                 await self.tools.cri.call("RemovePodSandbox", request)

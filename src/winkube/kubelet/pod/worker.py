@@ -212,9 +212,11 @@ class PodWorker:
                 )
         if plan.kill:
             self.state = await self._tools.reader.read(self.uid)
+        if plan.create_sandbox or (plan.start and self.state.ready_sandbox is not None):
+            await self._start_all(plan)
+
+    async def _start_all(self, plan: Plan) -> None:
         sandbox = self.state.ready_sandbox
-        if not plan.create_sandbox and (sandbox is None or not plan.start):
-            return
         volumes = await self._launcher.volumes(self.pod, self._ips(sandbox))
         if plan.create_sandbox or sandbox is None:
             self._tools.heat()
@@ -232,6 +234,9 @@ class PodWorker:
                 self._waiting[name] = Waiting(error.reason, error.message)
             else:
                 self._waiting.pop(name, None)
+        if plan.create_sandbox:
+            # The last dead one stays: its containers' logs and restart counts are still of use.
+            await self._stopper.remove_pod(self.state.sandboxes[1:])
 
     def _probe_grace(self, spec: JsonObject | None) -> int:
         """A failed probe may allow less time than the pod's own grace period."""
@@ -292,7 +297,7 @@ class PodWorker:
         self._finished.set()
 
     async def _clean_up(self) -> None:
-        await self._stopper.remove_pod(self.state)
+        await self._stopper.remove_pod(self.state.sandboxes)
         config = self._tools.config
         logs = config.log_dir(identity.namespace_of(self.pod), identity.name_of(self.pod), self.uid)
         await asyncio.to_thread(self._tools.volumes.teardown, self.uid)

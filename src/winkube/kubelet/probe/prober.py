@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from winkube.base.types import JsonObject
 from winkube.kubelet.errors import HookError
-from winkube.kubelet.handler import Outcome, Target, run_exec, run_http, run_tcp
+from winkube.kubelet.handler import Outcome, Target, run_exec, run_grpc, run_http, run_tcp
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.plan import Verdicts
 from winkube.kubelet.pod.state import Container, PodState
@@ -130,6 +130,8 @@ class Prober:
                 return await run_http(target, probe["httpGet"], timeout)
             if "tcpSocket" in probe:
                 return await run_tcp(target, probe["tcpSocket"], timeout)
+            if "grpc" in probe:
+                return await run_grpc(target, probe["grpc"], timeout)
         except HookError as error:
             return Outcome(False, str(error))
         return Outcome(False, f"missing probe handler for {target.container['name']}")

@@ -48,6 +48,9 @@ def build_container(
         stdin_once=bool(container.get("stdinOnce")),
         tty=bool(container.get("tty")),
     )
+    signal = (container.get("lifecycle") or {}).get("stopSignal")
+    if signal:
+        result.stop_signal = getattr(cri, f"SIGNAL_{signal}", cri.SIGNAL_RUNTIME_DEFAULT)
     if config.is_windows:
         result.windows.resources.CopyFrom(resources.windows_resources(container, parts.cpus))
         result.windows.security_context.CopyFrom(security.windows_context(pod, container))

@@ -30,6 +30,9 @@ def build_sandbox(pod: JsonObject, attempt: int, config: KubeletConfig) -> Any:
     )
     if not identity.is_host_network(pod):
         sandbox.hostname = hostname_of(pod)
+        domain = domain_of(pod, config.cluster_domain)
+        if pod["spec"].get("setHostnameAsFQDN") and domain:
+            sandbox.hostname = f"{sandbox.hostname}.{domain}"
     if config.is_windows:
         sandbox.windows.security_context.CopyFrom(security.windows_sandbox_context(pod))
         if identity.is_host_process(pod):
