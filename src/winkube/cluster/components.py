@@ -147,8 +147,10 @@ def _apiserver(state: ClusterState) -> NoReturn:
 
 
 def _controllers(state: ClusterState) -> NoReturn:
-    from winkube.controllers.manager import ControllerConfig, ControllerManager
-    from winkube.scheduler.scheduler import Scheduler, SchedulerConfig
+    from winkube.controllers.config import ControllerConfig
+    from winkube.controllers.manager import ControllerManager
+    from winkube.scheduler.config import SchedulerConfig
+    from winkube.scheduler.scheduler import Scheduler
 
     config = ControllerConfig(
         cluster_cidr=state.spec.pod_subnet,
@@ -165,9 +167,14 @@ def _controllers(state: ClusterState) -> NoReturn:
 
 
 def _dns(state: ClusterState) -> NoReturn:
-    from winkube.dns.server import DnsConfig, DnsServer
+    from winkube.dns.config import DnsConfig
+    from winkube.dns.server import DnsServer
 
-    config = DnsConfig(listen=((state.control_plane_ip, 53),), domain=CLUSTER_DOMAIN)
+    config = DnsConfig(
+        listen=((state.control_plane_ip, 53),),
+        domain=CLUSTER_DOMAIN,
+        service_ip=state.spec.dns_ip,
+    )
     _serve_with_client(client_config(state, "dns"), lambda client: [DnsServer(client, config).run])
 
 
@@ -211,7 +218,7 @@ def _hns(state: ClusterState, node: NodeSpec) -> NoReturn:
 
 def _cri(state: ClusterState, node: NodeSpec) -> NoReturn:
     from winkube.cni.install import install_plugins
-    from winkube.runtime.config import RuntimeConfig
+    from winkube.runtime.config import RegistryConfig, RuntimeConfig
     from winkube.runtime.server import CriServer
 
     paths = state.paths.node(node.name)
@@ -228,7 +235,7 @@ def _cri(state: ClusterState, node: NodeSpec) -> NoReturn:
         cgroup_parent=cgroup_of(state, node.name, "pods"),
         node_name=node.name,
         c_drive=paths.c_drive,
-        mirrors=state.spec.mirrors,
+        registries=RegistryConfig({host: (url,) for host, url in state.spec.mirrors.items()}),
     )
     _serve(CriServer(config).run)
 
