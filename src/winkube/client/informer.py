@@ -241,6 +241,9 @@ class InformerPool:
             self._informers[resource] = Informer(self._client, resource)
         return self._informers[resource]
 
+    def existing(self, resource: Resource) -> Informer | None:
+        return self._informers.get(resource)
+
     async def synced(self) -> None:
         for informer in self._informers.values():
             await informer.synced.wait()

@@ -14,9 +14,14 @@ from winkube.controllers.controller import Context, Controller
 from winkube.controllers.deployment.controller import DeploymentController
 from winkube.controllers.endpoints.legacy import EndpointsController
 from winkube.controllers.endpoints.slice import EndpointSliceController
+from winkube.controllers.garbage.collector import GarbageCollector
+from winkube.controllers.load_balancer import LoadBalancerController
 from winkube.controllers.namespace import NamespaceController
 from winkube.controllers.namespace_contents import NamespaceContentsController
 from winkube.controllers.node.cidr import NodeCidrController
+from winkube.controllers.node.eviction import TaintEvictionController
+from winkube.controllers.node.lifecycle import NodeLifecycleController
+from winkube.controllers.pod_gc import PodGarbageCollector
 from winkube.controllers.replicaset import ReplicaSetController
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
@@ -27,6 +32,11 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     EndpointSliceController,
     EndpointsController,
     NamespaceController,
+    LoadBalancerController,
+    NodeLifecycleController,
+    TaintEvictionController,
+    PodGarbageCollector,
+    GarbageCollector,
 )
 
 

@@ -1,0 +1,1 @@
+"""Garbage collection: objects go when their owners are gone."""

@@ -1,0 +1,202 @@
+"""The garbage collector: background, foreground and orphaning deletion, over all kinds.
+
+The kinds come from discovery and are asked for again from time to time. Nothing is deleted on the
+word of a cache: the object and its owners are read from the server first, and the deletion names
+the uid and the version that were read (kubernetes: pkg/controller/garbagecollector).
+"""
+
+import asyncio
+from typing import Final
+
+from winkube.aio.supervise import repeat
+from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.meta import metadata, owner_references, uid_of
+from winkube.base.types import JsonObject
+from winkube.client.discovery import discover
+from winkube.client.informer import Informer
+from winkube.client.resource import EVENTS, Resource
+from winkube.controllers.controller import Context, Controller
+from winkube.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Item, Owner, to_item
+
+DISCOVERY_SECONDS: Final = 30.0
+NEEDED: Final = frozenset({"list", "watch", "delete"})
+IGNORED: Final = frozenset({EVENTS, Resource("events.k8s.io", "v1", "events", True)})
+
+
+class GarbageCollector(Controller):
+    name = "garbage-collector-controller"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._graph = Graph()
+        self._kinds: dict[tuple[str, str], Resource] = {}
+        self._followed: dict[Resource, Informer] = {}
+        self._absent: dict[tuple[str, Owner], None] = {}
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            await self._find_kinds(group)
+            for informer in list(self._followed.values()):
+                await informer.synced.wait()
+            group.create_task(super().run(), name=self.name)
+            group.create_task(
+                repeat(DISCOVERY_SECONDS, lambda: self._find_kinds(group), name="discovery"),
+                name="garbage discovery",
+            )
+
+    async def _find_kinds(self, group: asyncio.TaskGroup) -> None:
+        for served in await discover(self.client):
+            resource = served.resource
+            self._kinds[(resource.api_version, served.kind)] = resource
+            if resource in self._followed or resource in IGNORED or not served.verbs >= NEEDED:
+                continue
+            informer = self.context.informers.existing(resource)
+            if informer is None:
+                informer = Informer(self.client, resource)
+                group.create_task(informer.run(), name=f"garbage {resource.plural}")
+            self._followed[resource] = informer
+            self._follow(resource, informer)
+
+    def _follow(self, resource: Resource, informer: Informer) -> None:
+        def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+            if new is None:
+                uids = self._graph.remove(uid_of(old or {}))
+            else:
+                uids = self._graph.put(to_item(resource, new))
+            for uid in uids:
+                self.queue.add(uid)
+
+        informer.on_change(changed)
+
+    async def reconcile(self, key: str) -> None:
+        item = self._graph.get(key)
+        if item is None:
+            return
+        if item.orphans_dependents:
+            await self._orphan(item)
+        elif item.waits_for_dependents:
+            await self._finish_foreground(item)
+        if item.owners and not (item.deleting and not item.waits_for_dependents):
+            await self._judge(item)
+
+    async def _judge(self, item: Item) -> None:
+        """Delete the object if none of its owners exists any more."""
+        current = await self._read(item.resource, item.namespace, item.name)
+        if current is None or uid_of(current) != item.uid:
+            for uid in self._graph.remove(item.uid):
+                self.queue.add(uid)
+            return
+        fresh = to_item(item.resource, current)
+        solid, gone, waiting = await self._classify(fresh)
+        if solid:
+            if gone or waiting:
+                await self._drop_owners(current, fresh, {owner.uid for owner in (*gone, *waiting)})
+            return
+        if not fresh.owners or fresh.deleting:
+            return
+        if waiting and self._graph.dependents(fresh.uid):
+            # The owner waits for us, so we wait for ours.
+            await self._delete(current, fresh, "Foreground")
+        else:
+            await self._delete(current, fresh, _policy(fresh))
+
+    async def _classify(self, item: Item) -> tuple[list[Owner], list[Owner], list[Owner]]:
+        """Owners that stay, that are gone, and that wait for their dependents to go."""
+        solid: list[Owner] = []
+        gone: list[Owner] = []
+        waiting: list[Owner] = []
+        for owner in item.owners:
+            found = await self._owner(item, owner)
+            if found is None:
+                gone.append(owner)
+            elif to_item(item.resource, found).waits_for_dependents:
+                waiting.append(owner)
+            else:
+                solid.append(owner)
+        return solid, gone, waiting
+
+    async def _owner(self, item: Item, owner: Owner) -> JsonObject | None:
+        # By everything the reference says: one with a wrong name must not condemn the uid.
+        place = (item.namespace, owner)
+        if place in self._absent:
+            return None
+        resource = self._kinds.get((owner.api_version, owner.kind))
+        if resource is None:
+            # A kind we cannot read may well exist: keep the object.
+            return {"metadata": {"uid": owner.uid}}
+        namespace = item.namespace if resource.namespaced else ""
+        found = await self._read(resource, namespace, owner.name)
+        if found is not None and uid_of(found) == owner.uid:
+            return found
+        self._absent[place] = None
+        if len(self._absent) > 1000:
+            del self._absent[next(iter(self._absent))]
+        return None
+
+    async def _read(self, resource: Resource, namespace: str, name: str) -> JsonObject | None:
+        try:
+            return await self.client.get(resource, name, namespace=namespace or None)
+        except NotFoundError:
+            return None
+
+    async def _delete(self, current: JsonObject, item: Item, policy: str) -> None:
+        version = metadata(current)["resourceVersion"]
+        options = {
+            "preconditions": {"uid": item.uid, "resourceVersion": version},
+            "propagationPolicy": policy,
+        }
+        try:
+            await self.client.delete(
+                item.resource, item.name, namespace=item.namespace or None, options=options
+            )
+        except NotFoundError:
+            return
+
+    async def _finish_foreground(self, item: Item) -> None:
+        blocking = [
+            each
+            for each in self._graph.dependents(item.uid)
+            if any(owner.uid == item.uid and owner.blocking for owner in each.owners)
+        ]
+        if not blocking:
+            await self._remove_finalizer(item, FOREGROUND)
+        for dependent in blocking:
+            self.queue.add(dependent.uid)
+
+    async def _orphan(self, item: Item) -> None:
+        for dependent in self._graph.dependents(item.uid):
+            current = await self._read(dependent.resource, dependent.namespace, dependent.name)
+            if current is not None and uid_of(current) == dependent.uid:
+                await self._drop_owners(current, dependent, {item.uid})
+        await self._remove_finalizer(item, ORPHAN)
+
+    async def _drop_owners(self, current: JsonObject, item: Item, uids: set[str]) -> None:
+        kept = [entry for entry in owner_references(current) if entry["uid"] not in uids]
+        await self._patch(current, item, {"ownerReferences": kept or None})
+
+    async def _remove_finalizer(self, item: Item, finalizer: str) -> None:
+        current = await self._read(item.resource, item.namespace, item.name)
+        if current is None or uid_of(current) != item.uid:
+            return
+        have = metadata(current).get("finalizers") or []
+        if finalizer in have:
+            kept = [each for each in have if each != finalizer]
+            await self._patch(current, item, {"finalizers": kept or None})
+
+    async def _patch(self, current: JsonObject, item: Item, change: JsonObject) -> None:
+        version = metadata(current)["resourceVersion"]
+        body = {"metadata": {"uid": item.uid, "resourceVersion": version, **change}}
+        try:
+            await self.client.patch(
+                item.resource, item.name, body, namespace=item.namespace or None
+            )
+        except NotFoundError:
+            return
+        except ConflictError:
+            self.queue.add_after(item.uid, 0.05)
+
+
+def _policy(item: Item) -> str:
+    if ORPHAN in item.finalizers:
+        return "Orphan"
+    return "Foreground" if FOREGROUND in item.finalizers else "Background"

@@ -1,0 +1,139 @@
+"""Addresses for Services of type LoadBalancer: from a pool, or from the nodes themselves.
+
+With a pool each service gets an address of its own. Without one it shares the address of a node,
+as long as no other service uses the same port there; kube-proxy on that node does the rest.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
+
+from winkube.api.meta import is_condition_true, is_deleting, key_of, labels_of, name_of
+from winkube.base.types import JsonObject
+from winkube.client.resource import NODES, SERVICES
+from winkube.controllers.controller import Context, Controller
+
+EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
+
+PortKey = tuple[str, str, int]
+
+
+def wants_address(service: JsonObject) -> bool:
+    spec = service.get("spec") or {}
+    return (
+        spec.get("type") == "LoadBalancer"
+        and not spec.get("loadBalancerClass")
+        and not is_deleting(service)
+    )
+
+
+def ingress_of(service: JsonObject) -> list[str]:
+    status = (service.get("status") or {}).get("loadBalancer") or {}
+    return [entry["ip"] for entry in status.get("ingress") or () if entry.get("ip")]
+
+
+def ports_of(service: JsonObject) -> list[tuple[str, int]]:
+    return [(port.get("protocol") or "TCP", port["port"]) for port in service["spec"]["ports"]]
+
+
+def node_addresses(nodes: Iterable[JsonObject]) -> list[str]:
+    """Internal addresses of ready nodes, in the order of their names."""
+    found = []
+    for node in sorted(nodes, key=name_of):
+        if EXCLUDED in labels_of(node) or not is_condition_true(node, "Ready"):
+            continue
+        listed = (node.get("status") or {}).get("addresses") or ()
+        found += [entry["address"] for entry in listed if entry["type"] == "InternalIP"][:1]
+    return found
+
+
+def pool_addresses(pool: Sequence[str]) -> Iterator[str]:
+    """Single addresses and networks, in the order given."""
+    for text in pool:
+        network = ipaddress.ip_network(text)
+        single = network.num_addresses == 1
+        for address in [network.network_address] if single else network.hosts():
+            yield str(address)
+
+
+def plan_address(
+    service: JsonObject, candidates: Iterable[str], taken: set[PortKey], *, shared: bool
+) -> str | None:
+    """The asked-for address if it is free, else the first free one."""
+    wanted = service["spec"].get("loadBalancerIP")
+    addresses = {address for address, _, _ in taken}
+    for address in candidates:
+        if wanted and address != wanted:
+            continue
+        clash = any((address, *port) in taken for port in ports_of(service))
+        if not clash and (shared or address not in addresses):
+            return address
+    return None
+
+
+class LoadBalancerController(Controller):
+    name = "service-lb-controller"
+    workers = 1
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._services = self.follow(SERVICES)
+        self._nodes = self.informer(NODES)
+        self._nodes.on_change(self._node_changed)
+        # What was given and the cache may not show yet.
+        self._given: dict[str, str] = {}
+
+    def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        before = node_addresses([old] if old else [])
+        if before != node_addresses([new] if new else []):
+            for service in self._services.list():
+                if wants_address(service):
+                    self.queue.add(key_of(service))
+
+    async def reconcile(self, key: str) -> None:
+        service = self._services.get(key)
+        if service is None or not wants_address(service):
+            self._given.pop(key, None)
+            if service is not None and ingress_of(service) and _was_ours(service):
+                await self._write(service, [])
+            return
+        current = ingress_of(service)
+        pool = self.context.config.load_balancer_pool
+        candidates = list(pool_addresses(pool)) if pool else node_addresses(self._nodes.list())
+        taken = self._taken(key)
+        if len(current) == 1 and current[0] in candidates and not _clashes(service, current, taken):
+            self._given[key] = current[0]
+            return
+        address = plan_address(service, candidates, taken, shared=not pool)
+        if address is None:
+            if candidates:
+                message = "no address is free for all ports of this service"
+                self.event(service, "Warning", "SyncLoadBalancerFailed", message)
+            return
+        self._given[key] = address
+        await self._write(service, [address])
+        self.event(service, "Normal", "EnsuredLoadBalancer", "Ensured load balancer")
+
+    def _taken(self, but: str) -> set[PortKey]:
+        taken: set[PortKey] = set()
+        for other in self._services.list():
+            key = key_of(other)
+            if key == but or not wants_address(other):
+                continue
+            addresses = {*ingress_of(other), self._given.get(key, "")} - {""}
+            taken |= {(address, *port) for address in addresses for port in ports_of(other)}
+        return taken
+
+    async def _write(self, service: JsonObject, addresses: list[str]) -> None:
+        entries = [{"ip": address, "ipMode": "VIP"} for address in addresses]
+        status = {**(service.get("status") or {}), "loadBalancer": {"ingress": entries}}
+        if not entries:
+            status["loadBalancer"] = {}
+        await self.client.update(SERVICES, {**service, "status": status}, subresource="status")
+
+
+def _clashes(service: JsonObject, addresses: Sequence[str], taken: set[PortKey]) -> bool:
+    return any((each, *port) in taken for each in addresses for port in ports_of(service))
+
+
+def _was_ours(service: JsonObject) -> bool:
+    return not service["spec"].get("loadBalancerClass")

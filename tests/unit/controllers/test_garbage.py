@@ -1,0 +1,121 @@
+import pytest
+
+from winkube.base.types import JsonObject
+from winkube.client.events import EventRecorder
+from winkube.client.informer import InformerPool
+from winkube.client.resource import CONFIGMAPS, DEPLOYMENTS, NODES, PODS, REPLICASETS, Resource
+from winkube.controllers.controller import Context
+from winkube.controllers.garbage.collector import GarbageCollector
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import eventually, running
+
+
+def collector(api: FakeApi) -> GarbageCollector:
+    return GarbageCollector(Context(api, InformerPool(api), EventRecorder(api, "test")))
+
+
+def owned(name: str, *owners: JsonObject, block: bool = True) -> JsonObject:
+    references = [
+        {
+            "apiVersion": owner["apiVersion"],
+            "kind": owner["kind"],
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+            "blockOwnerDeletion": block,
+        }
+        for owner in owners
+    ]
+    return {"metadata": {"name": name, "ownerReferences": references}}
+
+
+def chain(api: FakeApi) -> JsonObject:
+    """A deployment, its replica set, two pods."""
+    top = api.seed(DEPLOYMENTS, {"metadata": {"name": "d"}})
+    middle = api.seed(REPLICASETS, owned("r", top))
+    for name in ("p1", "p2"):
+        api.seed(PODS, owned(name, middle))
+    return top
+
+
+def count(api: FakeApi, *resources: Resource) -> list[int]:
+    return [len(api.all(resource)) for resource in resources]
+
+
+@pytest.mark.parametrize("policy", ["Background", "Foreground"])
+async def test_everything_below_a_deleted_owner_goes(policy: str) -> None:
+    api = FakeApi()
+    chain(api)
+    async with running(collector(api).run()):
+        await api.delete(DEPLOYMENTS, "d", options={"propagationPolicy": policy})
+        await eventually(lambda: count(api, DEPLOYMENTS, REPLICASETS, PODS) == [0, 0, 0])
+
+
+async def test_foreground_owner_stays_until_its_dependents_are_gone() -> None:
+    api = FakeApi()
+    top = api.seed(DEPLOYMENTS, {"metadata": {"name": "d"}})
+    stuck = owned("r", top)
+    stuck["metadata"]["finalizers"] = ["example.com/wait"]
+    api.seed(REPLICASETS, stuck)
+    async with running(collector(api).run()):
+        await api.delete(DEPLOYMENTS, "d", options={"propagationPolicy": "Foreground"})
+        await eventually(
+            lambda: api.all(REPLICASETS)[0]["metadata"].get("deletionTimestamp") is not None
+        )
+        assert count(api, DEPLOYMENTS) == [1]
+        await api.patch(REPLICASETS, "r", {"metadata": {"finalizers": None}})
+        await eventually(lambda: count(api, DEPLOYMENTS, REPLICASETS) == [0, 0])
+
+
+async def test_orphaned_dependents_stay_without_their_owner() -> None:
+    api = FakeApi()
+    chain(api)
+    async with running(collector(api).run()):
+        await api.delete(DEPLOYMENTS, "d", options={"propagationPolicy": "Orphan"})
+        await eventually(lambda: count(api, DEPLOYMENTS) == [0])
+        assert count(api, REPLICASETS, PODS) == [1, 2]
+        assert "ownerReferences" not in api.all(REPLICASETS)[0]["metadata"]
+
+
+async def test_owner_that_never_existed_is_looked_up_before_deleting() -> None:
+    api = FakeApi()
+    ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "uid": "no"}}
+    api.seed(PODS, owned("orphan", ghost))
+    foreign = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": ghost["metadata"]}
+    api.seed(PODS, owned("unknown-kind", foreign))
+    async with running(collector(api).run()):
+        await eventually(lambda: api.find(PODS, "default/orphan") is None)
+        assert api.find(PODS, "default/unknown-kind") is not None
+
+
+async def test_object_with_one_owner_left_loses_only_the_reference() -> None:
+    api = FakeApi()
+    one = api.seed(CONFIGMAPS, {"metadata": {"name": "one"}})
+    two = api.seed(CONFIGMAPS, {"metadata": {"name": "two"}})
+    api.seed(PODS, owned("p", one, two))
+    async with running(collector(api).run()):
+        await api.delete(CONFIGMAPS, "one")
+        await eventually(
+            lambda: (
+                [owner["name"] for owner in api.all(PODS)[0]["metadata"]["ownerReferences"]]
+                == ["two"]
+            )
+        )
+
+
+async def test_cluster_scoped_owner_of_a_namespaced_object() -> None:
+    api = FakeApi()
+    node = api.seed(NODES, {"metadata": {"name": "n"}})
+    api.seed(CONFIGMAPS, owned("c", node))
+    async with running(collector(api).run()):
+        await api.delete(NODES, "n")
+        await eventually(lambda: count(api, CONFIGMAPS) == [0])
+
+
+async def test_owner_made_again_under_the_same_name_is_another_owner() -> None:
+    api = FakeApi()
+    old = api.seed(CONFIGMAPS, {"metadata": {"name": "c"}})
+    await api.delete(CONFIGMAPS, "c")
+    api.seed(CONFIGMAPS, {"metadata": {"name": "c"}})
+    api.seed(PODS, owned("p", old))
+    async with running(collector(api).run()):
+        await eventually(lambda: count(api, PODS) == [0])

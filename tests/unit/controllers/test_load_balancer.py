@@ -1,0 +1,60 @@
+from winkube.base.types import JsonObject
+from winkube.client.resource import NODES, SERVICES
+from winkube.controllers.config import ControllerConfig
+from winkube.controllers.load_balancer import plan_address, pool_addresses
+from winkube.controllers.manager import ControllerManager
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import eventually, running
+
+
+def service(name: str, port: int = 80, **spec: object) -> JsonObject:
+    ports = [{"port": port}]
+    return {"metadata": {"name": name}, "spec": {"type": "LoadBalancer", "ports": ports, **spec}}
+
+
+def node(name: str, address: str) -> JsonObject:
+    status = {
+        "addresses": [{"type": "InternalIP", "address": address}],
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    return {"metadata": {"name": name}, "status": status}
+
+
+def test_nodes_are_shared_by_services_with_different_ports() -> None:
+    taken = {("1.1.1.1", "TCP", 80)}
+    assert plan_address(service("a", 81), ["1.1.1.1"], taken, shared=True) == "1.1.1.1"
+    assert plan_address(service("a"), ["1.1.1.1", "2.2.2.2"], taken, shared=True) == "2.2.2.2"
+    assert plan_address(service("a"), ["1.1.1.1"], taken, shared=True) is None
+
+
+def test_pool_addresses_belong_to_one_service() -> None:
+    taken = {("1.1.1.1", "TCP", 80)}
+    assert plan_address(service("a", 81), ["1.1.1.1", "1.1.1.2"], taken, shared=False) == "1.1.1.2"
+
+
+def test_asked_for_address_is_given_or_nothing() -> None:
+    wanted = service("a", loadBalancerIP="2.2.2.2")
+    assert plan_address(wanted, ["1.1.1.1", "2.2.2.2"], set(), shared=True) == "2.2.2.2"
+    assert plan_address(wanted, ["1.1.1.1"], set(), shared=True) is None
+
+
+def test_pool_is_addresses_and_networks() -> None:
+    assert list(pool_addresses(["1.1.1.1", "2.2.2.0/30"])) == ["1.1.1.1", "2.2.2.1", "2.2.2.2"]
+
+
+def ingress(api: FakeApi, name: str) -> list[JsonObject]:
+    found = api.find(SERVICES, f"default/{name}") or {}
+    listed: list[JsonObject] = found.get("status", {}).get("loadBalancer", {}).get("ingress") or []
+    return listed
+
+
+async def test_service_gets_and_loses_its_address() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    async with running(manager.run()):
+        await manager.ready.wait()
+        await api.create(SERVICES, service("web"))
+        await api.create(NODES, node("win-1", "172.30.0.11"))
+        await eventually(lambda: [e["ip"] for e in ingress(api, "web")] == ["172.30.0.11"])
+        await api.patch(SERVICES, "web", {"spec": {"type": "ClusterIP"}})
+        await eventually(lambda: not ingress(api, "web"))

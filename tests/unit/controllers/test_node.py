@@ -1,0 +1,194 @@
+import ipaddress
+from typing import Any
+
+import pytest
+
+from winkube.base.clock import to_rfc3339
+from winkube.base.types import JsonObject
+from winkube.client.events import EventRecorder
+from winkube.client.informer import InformerPool
+from winkube.client.resource import LEASES, NODES, PODS
+from winkube.controllers.config import ControllerConfig
+from winkube.controllers.controller import Context
+from winkube.controllers.node.cidr import plan_cidr
+from winkube.controllers.node.eviction import TaintEvictionController, plan_eviction
+from winkube.controllers.node.health import plan_taints
+from winkube.controllers.node.lifecycle import NodeLifecycleController
+from winkube.controllers.pod_gc import PodGarbageCollector, plan_pod_gc
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_clock import FakeClock
+from winkube.testing.tasks import eventually, running
+
+
+def network(text: str) -> ipaddress.IPv4Network:
+    return ipaddress.IPv4Network(text)
+
+
+def test_lowest_free_block_is_given() -> None:
+    taken = [network("10.244.0.0/24"), network("10.244.2.0/24")]
+    assert str(plan_cidr("10.244.0.0/16", 24, taken)) == "10.244.1.0/24"
+
+
+def test_block_of_another_size_is_avoided() -> None:
+    assert str(plan_cidr("10.244.0.0/16", 24, [network("10.244.0.0/22")])) == "10.244.4.0/24"
+
+
+def test_full_range_gives_nothing() -> None:
+    assert plan_cidr("10.0.0.0/24", 25, [network("10.0.0.0/25"), network("10.0.0.128/25")]) is None
+
+
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "left"),
+    [
+        ([], 0.0),
+        ([{"operator": "Exists"}], None),
+        ([{"key": NOT_READY["key"], "operator": "Exists", "tolerationSeconds": 300}], 200.0),
+        (
+            [
+                {"key": NOT_READY["key"], "operator": "Exists", "tolerationSeconds": 300},
+                {"operator": "Exists", "tolerationSeconds": 50},
+            ],
+            0.0,
+        ),
+        ([{"key": NOT_READY["key"], "effect": "NoSchedule", "operator": "Exists"}], 0.0),
+    ],
+    ids=["none", "for ever", "300 s", "shortest wins", "other effect"],
+)
+def test_time_until_eviction(tolerations: list[JsonObject], left: float | None) -> None:
+    now = 1_600_000_100.0
+    taint = {**NOT_READY, "timeAdded": to_rfc3339(now - 100)}
+    assert plan_eviction(tolerations, [taint], now) == left
+
+
+def node(name: str, *, ready: str = "True", **spec: Any) -> JsonObject:
+    condition = {"type": "Ready", "status": ready, "lastHeartbeatTime": "x"}
+    return {"metadata": {"name": name}, "spec": spec, "status": {"conditions": [condition]}}
+
+
+def test_taints_of_others_stay() -> None:
+    mine = {"key": "team", "value": "a", "effect": "NoExecute"}
+    stale = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+    planned = plan_taints(node("n", ready="False", taints=[mine, stale]), 0.0, evict=True)
+    assert planned is not None
+    assert [(taint["key"], taint["effect"]) for taint in planned] == [
+        ("team", "NoExecute"),
+        ("node.kubernetes.io/not-ready", "NoSchedule"),
+        ("node.kubernetes.io/not-ready", "NoExecute"),
+    ]
+
+
+def test_healthy_node_has_nothing_to_change() -> None:
+    assert plan_taints(node("n"), 0.0, evict=True) is None
+
+
+def context(api: FakeApi, clock: FakeClock) -> Context:
+    config = ControllerConfig(node_monitor_period=0.005)
+    return Context(api, InformerPool(api), EventRecorder(api, "test"), config, clock)
+
+
+def lease(name: str, renewed: str) -> JsonObject:
+    return {
+        "metadata": {"name": name, "namespace": "kube-node-lease"},
+        "spec": {"renewTime": renewed},
+    }
+
+
+def taints(api: FakeApi, name: str) -> set[tuple[str, str]]:
+    found = api.find(NODES, name) or {}
+    listed = found.get("spec", {}).get("taints") or ()
+    return {(taint["key"].rpartition("/")[2], taint["effect"]) for taint in listed}
+
+
+async def test_silent_node_is_unknown_and_tainted_until_it_speaks() -> None:
+    api, clock = FakeApi(), FakeClock()
+    for name in ("a", "b"):
+        api.seed(NODES, node(name))
+        api.seed(LEASES, lease(name, "1"))
+    ready = {"type": "Ready", "status": "True"}
+    pod = {"metadata": {"name": "p"}, "spec": {"nodeName": "a"}, "status": {"conditions": [ready]}}
+    api.seed(PODS, pod)
+    shared = context(api, clock)
+    controller = NodeLifecycleController(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        async with running(controller.run()):
+            await eventually(lambda: len(controller._pulses) == 2)
+            clock.advance(40)
+            await api.patch(LEASES, "b", lease("b", "2"), namespace="kube-node-lease")
+            await eventually(lambda: controller._pulses["b"].lease == "2")
+            clock.advance(20)
+            both = {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+            await eventually(lambda: taints(api, "a") == both)
+            assert taints(api, "b") == set()
+            found = (api.find(NODES, "a") or {})["status"]["conditions"][0]
+            assert found["reason"] == "NodeStatusUnknown"
+            await eventually(
+                lambda: api.all(PODS)[0]["status"]["conditions"][0]["status"] == "False"
+            )
+            await api.patch(LEASES, "a", lease("a", "3"), namespace="kube-node-lease")
+            await api.patch(NODES, "a", node("a"), subresource="status")
+            await eventually(lambda: taints(api, "a") == set())
+
+
+async def test_nothing_is_evicted_when_every_node_is_silent() -> None:
+    api, clock = FakeApi(), FakeClock()
+    for name in ("a", "b"):
+        api.seed(NODES, node(name))
+    shared = context(api, clock)
+    controller = NodeLifecycleController(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        async with running(controller.run()):
+            await eventually(lambda: len(controller._pulses) == 2)
+            clock.advance(60)
+            await eventually(lambda: taints(api, "a") and taints(api, "b"))
+            assert taints(api, "a") == {("unreachable", "NoSchedule")}
+
+
+async def test_pod_that_does_not_tolerate_is_evicted() -> None:
+    api, clock = FakeApi(), FakeClock()
+    api.seed(NODES, node("n", taints=[NOT_READY]))
+    tolerant = {"nodeName": "n", "tolerations": [{"operator": "Exists"}]}
+    api.seed(PODS, {"metadata": {"name": "stays"}, "spec": tolerant})
+    api.seed(PODS, {"metadata": {"name": "goes"}, "spec": {"nodeName": "n"}})
+    shared = context(api, clock)
+    controller = TaintEvictionController(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        async with running(controller.run()):
+            await eventually(
+                lambda: (api.find(PODS, "default/goes") or {})["metadata"].get("deletionTimestamp")
+            )
+    assert "deletionTimestamp" not in (api.find(PODS, "default/stays") or {})["metadata"]
+
+
+async def test_pods_of_a_node_that_is_gone_are_removed_after_a_while() -> None:
+    api, clock = FakeApi(), FakeClock()
+    api.seed(NODES, node("here"))
+    api.seed(PODS, {"metadata": {"name": "lost"}, "spec": {"nodeName": "gone"}})
+    api.seed(PODS, {"metadata": {"name": "fine"}, "spec": {"nodeName": "here"}})
+    shared = context(api, clock)
+    controller = PodGarbageCollector(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        await controller.sweep()
+        assert len(api.all(PODS)) == 2
+        clock.advance(41)
+        await controller.sweep()
+    assert [pod["metadata"]["name"] for pod in api.all(PODS)] == ["fine"]
+
+
+def test_oldest_ended_pods_go_beyond_the_threshold() -> None:
+    pods = [
+        {
+            "metadata": {"name": f"p{n}", "creationTimestamp": f"2020-01-0{9 - n}"},
+            "spec": {"nodeName": "n"},
+            "status": {"phase": "Succeeded"},
+        }
+        for n in range(4)
+    ]
+    plan = plan_pod_gc(pods, {"n"}, {}, 2)
+    assert [pod["metadata"]["name"] for pod in plan.ended] == ["p3", "p2"]
