@@ -7,6 +7,7 @@ from typing import Final
 
 import aiohttp
 import grpc.aio
+from yarl import URL
 
 from winkube.base.types import JsonObject
 from winkube.kubelet.errors import HookError
@@ -15,6 +16,7 @@ from winkube.wire import cri
 from winkube.wire.cri_client import CriError
 
 MAX_BODY: Final = 10 * 1024
+MAX_REDIRECTS: Final = 10
 USER_AGENT: Final = "kube-probe/1.34"
 
 
@@ -71,13 +73,10 @@ async def run_http(target: Target, action: JsonObject, timeout: float) -> Outcom
     headers |= {entry["name"]: entry["value"] for entry in action.get("httpHeaders") or []}
     try:
         # A new connection each time, and any certificate will do: this asks "are you there?"
-        async with (
-            aiohttp.ClientSession(
-                timeout=aiohttp.ClientTimeout(total=timeout), trust_env=False
-            ) as session,
-            session.get(url, headers=headers, ssl=_any_certificate(scheme)) as response,
-        ):
-            body = await response.content.read(MAX_BODY)
+        async with aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=timeout), headers=headers, trust_env=False
+        ) as session:
+            status, body = await _get(session, URL(url), _any_certificate(scheme))
     except TimeoutError:
         return Outcome(
             False,
@@ -86,9 +85,23 @@ async def run_http(target: Target, action: JsonObject, timeout: float) -> Outcom
         )
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return Outcome(False, f'Get "{url}": {_dial(error, host, port)}')
-    if 200 <= response.status < 400:
+    if 200 <= status < 400:
         return Outcome(True, body.decode(errors="replace"))
-    return Outcome(False, f"HTTP probe failed with statuscode: {response.status}")
+    return Outcome(False, f"HTTP probe failed with statuscode: {status}")
+
+
+async def _get(
+    session: aiohttp.ClientSession, url: URL, context: ssl.SSLContext | bool
+) -> tuple[int, bytes]:
+    """Follow redirects on the same host; one that leads elsewhere is an answer like any other."""
+    for _ in range(MAX_REDIRECTS):
+        async with session.get(url, ssl=context, allow_redirects=False) as response:
+            target = url.join(URL(response.headers.get("Location", "")))
+            away = target.host != url.host
+            if not 300 <= response.status < 400 or away or "Location" not in response.headers:
+                return response.status, await response.content.read(MAX_BODY)
+        url = target
+    raise HookError(f"stopped after {MAX_REDIRECTS} redirects")
 
 
 async def run_grpc(target: Target, action: JsonObject, timeout: float) -> Outcome:
