@@ -194,9 +194,9 @@ def known_versions() -> list[str]:
 @functools.cache
 def load_schema(version: str = "1.34") -> Schema:
     minor = ".".join(version.removeprefix("v").split(".")[:2])
+    known = known_versions()
+    if minor not in known:
+        raise SchemaVersionError(version, known)
     path = _schema_root() / f"v{minor}.0-local" / "_definitions.json"
-    try:
-        document: Any = orjson.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise SchemaVersionError(version, known_versions()) from None
+    document: Any = orjson.loads(path.read_bytes())
     return Schema(minor, document["$defs"])

@@ -190,7 +190,7 @@ def _reorder(
     listed = [item for item in items if _identity(item, merge_key) in wanted]
     listed.sort(key=lambda item: wanted.index(_identity(item, merge_key)))
     others = [item for item in items if _identity(item, merge_key) not in wanted]
-    server = [_identity(item, merge_key) for item in before]
+    server = _server_order(items, before, merge_key, ordered=order is not None)
 
     def comes_first(one: Any, other: Any) -> bool:
         """What the server did not have before goes ahead of what it did."""
@@ -199,6 +199,19 @@ def _reorder(
         return not known or server.index(left) < server.index(right)
 
     return _interleave(listed, others, comes_first)
+
+
+def _server_order(
+    items: list[Any], before: list[Any], merge_key: str | None, *, ordered: bool
+) -> list[Any]:
+    """The order to keep neighbours by: the list as it was, less what the patch deleted.
+
+    Upstream deletes in place, so that with an order given, elements that are new move into the
+    room the deleted ones leave, and count as known there. Clients see it; we do the same.
+    """
+    was = [_identity(item, merge_key) for item in before]
+    now = [_identity(item, merge_key) for item in items]
+    return now[: len(was)] if ordered else [item for item in was if item in now]
 
 
 def _check_order(present: list[Any], wanted: list[Any]) -> None:

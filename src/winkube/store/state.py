@@ -70,7 +70,7 @@ class State:
 
     def range(self, prefix: str, start_after: str, limit: int) -> Listing:
         first = bisect_left(self._keys, prefix)
-        if start_after >= prefix:
+        if start_after and start_after >= prefix:
             first = max(first, bisect_right(self._keys, start_after))
         end = bisect_left(self._keys, prefix + _LAST)
         last = min(end, first + limit) if limit > 0 else end

@@ -1,0 +1,113 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from winkube.api.decode import clone
+from winkube.api.errors import BadRequestError
+from winkube.api.patch import MAX_OPERATIONS, PatchFailedError, json_patch, merge_patch
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=10,
+)
+
+
+# The cases of RFC 7386, appendix A.
+@pytest.mark.parametrize(
+    ("doc", "patch", "result"),
+    [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        (["a", "b"], ["c", "d"], ["c", "d"]),
+        ({"a": "b"}, ["c"], ["c"]),
+        ({"a": "foo"}, None, None),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_merge_patch_follows_the_rfc(doc: Any, patch: Any, result: Any) -> None:
+    assert merge_patch(doc, patch) == result
+
+
+@given(json_values, json_values)
+def test_merge_patch_is_idempotent_and_leaves_its_arguments_alone(doc: Any, patch: Any) -> None:
+    doc_before, patch_before = clone(doc), clone(patch)
+    once = merge_patch(doc, patch)
+    assert merge_patch(once, patch) == once
+    assert (doc, patch) == (doc_before, patch_before)
+
+
+@pytest.mark.parametrize(
+    ("ops", "result"),
+    [
+        ([{"op": "add", "path": "/a", "value": 1}], {"a": 1, "l": [1, 2]}),
+        ([{"op": "add", "path": "/l/1", "value": 9}], {"l": [1, 9, 2]}),
+        ([{"op": "add", "path": "/l/-", "value": 9}], {"l": [1, 2, 9]}),
+        ([{"op": "add", "path": "/l/2", "value": 9}], {"l": [1, 2, 9]}),
+        ([{"op": "remove", "path": "/l/0"}], {"l": [2]}),
+        ([{"op": "replace", "path": "/l/0", "value": {}}], {"l": [{}, 2]}),
+        ([{"op": "replace", "path": "", "value": 7}], 7),
+        ([{"op": "move", "from": "/l", "path": "/m"}], {"m": [1, 2]}),
+        ([{"op": "copy", "from": "/l/0", "path": "/m"}], {"l": [1, 2], "m": 1}),
+        ([{"op": "test", "path": "/l", "value": [1, 2]}], {"l": [1, 2]}),
+        ([{"op": "test", "path": "/none", "value": None}], {"l": [1, 2]}),
+        ([{"op": "add", "path": "/a~1b~0c", "value": 1}], {"a/b~c": 1, "l": [1, 2]}),
+    ],
+)
+def test_json_patch_operations(ops: list[dict[str, Any]], result: Any) -> None:
+    doc = {"l": [1, 2]}
+    assert json_patch(doc, ops) == result
+    assert doc == {"l": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        {"op": "remove", "path": "/none"},
+        {"op": "replace", "path": "/none", "value": 1},
+        {"op": "add", "path": "/l/7", "value": 1},
+        {"op": "add", "path": "/none/a", "value": 1},
+        {"op": "add", "path": "/l/x", "value": 1},
+        {"op": "add", "path": "/l/99999999999999999999", "value": 1},
+        {"op": "add", "path": "no-slash", "value": 1},
+        {"op": "add", "path": "/a"},
+        {"op": "test", "path": "/l", "value": [2]},
+        {"op": "test", "path": "/l/0", "value": True},
+        {"op": "move", "from": "/l", "path": "/l/0"},
+        {"op": "explode", "path": "/a"},
+        {"path": "/a"},
+        {"op": ["add"], "path": "/a"},
+        {"op": "add", "path": None, "value": 1},
+    ],
+    ids=str,
+)
+def test_an_operation_that_does_not_fit_is_refused(op: dict[str, Any]) -> None:
+    with pytest.raises(PatchFailedError) as caught:
+        json_patch({"l": [1, 2]}, [op])
+    assert caught.value.code == 422
+
+
+@pytest.mark.parametrize("ops", [{}, "text", [1], None])
+def test_what_is_no_list_of_operations_is_a_bad_request(ops: Any) -> None:
+    with pytest.raises(BadRequestError):
+        json_patch({}, ops)
+
+
+def test_too_many_operations_are_refused() -> None:
+    with pytest.raises(PatchFailedError, match="maximum operations"):
+        json_patch({}, [{"op": "test", "path": "", "value": {}}] * (MAX_OPERATIONS + 1))
+
+
+@given(json_values, json_values)
+def test_replacing_the_root_makes_any_document_of_any_other(doc: Any, other: Any) -> None:
+    assert json_patch(doc, [{"op": "replace", "path": "", "value": other}]) == other
