@@ -45,8 +45,8 @@ async def serve_command(wanted: Wanted, work: Work, request: web.Request) -> web
         connection = SpdyConnection(duplex, server=True)
         try:
             session = await remotecommand_spdy.accept_session(connection, wanted, version or V1)
-            await _run(session, work)
-            await remotecommand_spdy.linger(connection)
+            if await _run(session, work):
+                await remotecommand_spdy.linger(connection)
         except (StreamRequestError, StreamClosedError) as error:
             log.warning("session ended early", extra={"error": str(error)})
         finally:
@@ -91,8 +91,8 @@ def _spdy_upgrade(
     return version, headers + ([(PROTOCOL_HEADER, version)] if version else [])
 
 
-async def _run(session: Session, work: Work) -> None:
-    """Do the work and tell its outcome; a client that leaves cancels it."""
+async def _run(session: Session, work: Work) -> bool:
+    """Do the work and tell its outcome; a client that leaves cancels it. Whether it was told."""
     streams = Streams(session.stdin, session.stdout, session.stderr)
     async with asyncio.TaskGroup() as group:
         worker = group.create_task(_outcome(work, streams), name="session-work")
@@ -106,7 +106,7 @@ async def _run(session: Session, work: Work) -> None:
         for task in (worker, *helpers):
             task.cancel()
     if worker.cancelled():
-        return
+        return False
     try:
         for sink in (session.stdout, session.stderr):
             if sink is not None:
@@ -115,7 +115,8 @@ async def _run(session: Session, work: Work) -> None:
             await session.error.write(said)
         await session.error.close()
     except StreamClosedError:
-        log.debug("client left before the outcome was told")
+        return False
+    return True
 
 
 async def _outcome(work: Work, streams: Streams) -> int | WinkubeError:

@@ -214,11 +214,16 @@ async def take_over(request: web.Request, headers: Iterable[Header]) -> AsyncIte
     duplex.connection_made(transport)
     duplex.resume()
     lines = ["HTTP/1.1 101 Switching Protocols", *(f"{name}: {value}" for name, value in headers)]
-    duplex.send("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    duplex.send(_to_head(lines))
     try:
         yield duplex
     finally:
         duplex.close()
+
+
+def _to_head(lines: Iterable[str]) -> bytes:
+    # As aiohttp decodes header values: whatever bytes came in go out again.
+    return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +269,7 @@ async def request_upgrade(
         lines += [f"{name}: {value}" for name, value in headers]
         if method != "GET":
             lines.append("Content-Length: 0")
-        duplex.send("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        duplex.send(_to_head(lines))
         async with asyncio.timeout(ANSWER_SECONDS):
             answer = await _read_answer(duplex)
     except TimeoutError as error:
@@ -294,7 +299,7 @@ async def _connect(url: yarl.URL, ssl: tls.SSLContext | None) -> Duplex:
 
 async def _read_answer(duplex: Duplex) -> Answer:
     head = await _read_until(duplex, b"\r\n\r\n", MAX_HEAD)
-    first, *lines = head[:-4].decode("latin-1").split("\r\n")
+    first, *lines = head[:-4].decode("utf-8", "surrogateescape").split("\r\n")
     parts = first.split(" ", 2)
     if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
         raise UpgradeError("the answer to the upgrade is not HTTP")

@@ -203,7 +203,7 @@ async def _serving(app: web.Application, context: ssl.SSLContext) -> AsyncIterat
         await runner.cleanup()
 
 
-def _write_kubeconfig(path: Path, url: str, authority: Authority) -> None:
+def write_kubeconfig(path: Path, url: str, authority: Authority) -> None:
     cert, key = authority.issue("kubernetes-admin", "system:masters")
     cluster = {"server": url, "certificate-authority": str(authority.ca_file)}
     user = {"client-certificate": str(cert), "client-key": str(key)}
@@ -241,7 +241,7 @@ async def running_cluster(
             async with _serving(MiniApi(kubelet_url, to_kubelet).app(), serving) as port:
                 url = f"https://{LOOPBACK}:{port}"
                 kubeconfig = folder / "kubeconfig"
-                _write_kubeconfig(kubeconfig, url, authority)
+                write_kubeconfig(kubeconfig, url, authority)
                 yield Cluster(url, kubelet_url, kubeconfig, authority, backend, view, streaming)
         finally:
             for task in tasks:

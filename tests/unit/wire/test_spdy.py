@@ -1,6 +1,8 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from winkube.wire import spdy
 from winkube.wire import spdy_frames as frames
@@ -220,3 +222,30 @@ async def test_reset_ends_a_stream_and_late_data_is_dropped() -> None:
     script.send(frames.Data(1, b"late"))
     assert await stream.read() == b""
     assert not script.link.closed
+
+
+PIECES = st.one_of(
+    st.binary(max_size=64),
+    st.sampled_from(
+        [
+            frames.FrameWriter(HeaderCodec()).encode(frame)
+            for frame in (
+                frames.SynStream(1, {"streamtype": "data"}),
+                frames.Data(1, b"abc", fin=True),
+                frames.Settings({7: 0}),
+                frames.WindowUpdate(1, 2**31 - 1),
+                frames.RstStream(1, 5),
+                frames.GoAway(0),
+            )
+        ]
+    ),
+)
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_no_bytes_of_a_peer_raise(pieces: list[bytes]) -> None:
+    script = Script()
+    for piece in pieces:
+        script.link.receive(piece)
+    if script.link.closed:
+        assert script.connection.gone.is_set()
