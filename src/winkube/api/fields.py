@@ -8,6 +8,7 @@ maps go, quantities take their canonical form.
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -20,6 +21,14 @@ from winkube.base.types import JsonObject
 
 _INT32: Final = 2**31
 _INT64: Final = 2**63
+# RFC 3339; the ranges are those Go's time.Parse enforces, month lengths aside.
+_TIME: Final = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+    r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+)
+# Go's decoder skips them: base64 that was folded to lines is common in manifests.
+_NEWLINES: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(slots=True)
@@ -71,7 +80,7 @@ def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
 
 
 def _fits_time(shape: Shape, value: Any) -> bool:
-    return isinstance(value, str)
+    return type(value) is str and _TIME.fullmatch(value) is not None
 
 
 def _fits_quantity(shape: Shape, value: Any) -> bool:
@@ -88,7 +97,7 @@ def _fits_bytes(shape: Shape, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        base64.b64decode(value, validate=True)
+        base64.b64decode(_NEWLINES.sub("", value), validate=True)
     except (binascii.Error, ValueError):
         return False
     return True
@@ -184,6 +193,9 @@ class _Reporter:
 def _type_message(shape: Shape, value: Any, place: _Place) -> str:
     if shape.type is Type.QUANTITY and isinstance(value, (str, int, float)):
         return f"json: {QuantityError(value).message}"
+    if shape.type is Type.TIME and isinstance(value, str):
+        layout = "2006-01-02T15:04:05Z07:00"
+        return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
     if shape.type is Type.BYTES and isinstance(value, str):
         return "illegal base64 data at input byte 0"
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
@@ -234,6 +246,18 @@ _ZERO: Final = {
 }  # fmt: skip
 
 
+# What a round trip leaves as it is.
+_PLAIN: Final = frozenset(Type) - {
+    Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY, Type.BYTES,
+}  # fmt: skip
+
+
+def _canonical(shape: Shape, value: Any) -> Any:
+    if shape.type is Type.QUANTITY:
+        return canonical_quantity(value)
+    return _NEWLINES.sub("", value)
+
+
 def _prune_object(definition: Definition, obj: JsonObject) -> None:
     properties = definition.properties
     doomed = []
@@ -247,8 +271,8 @@ def _prune_object(definition: Definition, obj: JsonObject) -> None:
             _prune_value(shape, value)
             if not value and shape.optional and shape.item is not None:
                 doomed.append(key)
-        elif shape.type is Type.QUANTITY:
-            obj[key] = canonical_quantity(value)
+        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
+            obj[key] = _canonical(shape, value)
     for key in doomed:
         del obj[key]
 
@@ -258,15 +282,15 @@ def _prune_value(shape: Shape, value: Any) -> None:
         _prune_object(shape.definition, value)
     elif shape.item is not None:
         item = shape.item
-        plain = item.type not in (Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY)
+        plain = item.type in _PLAIN
         pairs = value.items() if type(value) is dict else enumerate(value)
         for key, child in pairs:
             if child is None:
                 value[key] = [] if item.type is Type.LIST else _ZERO.get(item.type, {})
             elif plain:
                 continue
-            elif item.type is Type.QUANTITY:
-                value[key] = canonical_quantity(child)
+            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
+                value[key] = _canonical(item, child)
             else:
                 _prune_value(item, child)
 

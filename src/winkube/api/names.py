@@ -55,7 +55,7 @@ _CONFIG_KEY_TEXT: Final = (
 
 
 def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} {'bytes' if limit in (63, 253) else 'characters'}"
+    return f"must be no more than {limit} characters"
 
 
 @functools.lru_cache(maxsize=4096)
@@ -109,7 +109,7 @@ def label_key_problems(value: str) -> tuple[str, ...]:
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > 63:
-        problems.append("name part must be no more than 63 bytes")
+        problems.append("name part must be no more than 63 characters")
     if not _QUALIFIED_RE.fullmatch(name):
         problems.append(_QUALIFIED_TEXT)
     return tuple(problems)
@@ -151,7 +151,7 @@ def config_key_problems(value: str) -> tuple[str, ...]:
 def port_name_problems(value: str) -> tuple[str, ...]:
     problems = []
     if len(value) > 15:
-        problems.append("must be no more than 15 characters")
+        problems.append(_too_long(15))
     if not _PORT_NAME_RE.fullmatch(value):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search(r"[a-z]", value):

@@ -131,6 +131,28 @@ def test_secret_data_has_to_be_base64() -> None:
     assert check_fields(SCHEMA, secret, {"data": {"a": "not base64!"}}).type_errors
 
 
+def test_base64_may_be_folded_to_lines_and_is_unfolded() -> None:
+    obj = {"data": {"a": "aGVs\nbG8=\r\n"}}
+    assert check_fields(SCHEMA, kind("", "Secret"), obj).clean
+    prune(SCHEMA, kind("", "Secret"), obj)
+    assert obj == {"data": {"a": "aGVsbG8="}}
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("2024-02-03T04:05:06Z", True), ("2024-02-03T04:05:06.123456Z", True),
+        ("2024-02-03T04:05:06+02:00", True), ("yesterday", False), ("2024-13-03T04:05:06Z", False),
+        ("2024-02-03 04:05:06Z", False), ("2024-02-03T04:05:06", False), ("", False),
+        ("2024-02-03T04:05:06Z\n", False), ("２024-02-03T04:05:06Z", False),
+    ],
+)  # fmt: skip
+def test_times_are_rfc_3339(text: str, fine: bool) -> None:
+    obj = pod()
+    obj["metadata"]["creationTimestamp"] = text
+    assert check_fields(SCHEMA, POD, obj).clean is fine
+
+
 def test_custom_resource_schemas_nest_and_stay_free() -> None:
     definition = kind("apiextensions.k8s.io", "CustomResourceDefinition")
     deep: dict[str, Any] = {"type": "object", "default": {"any": ["thing"]}}

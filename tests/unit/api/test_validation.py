@@ -367,7 +367,7 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
     new = {"metadata": {"deletionTimestamp": "t", "finalizers": ["a.b/c", "a.b/d"]}, **pod()}
     assert changes(POD, new, old) == [
         "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being "
-        'deleted, found new finalizers ["a.b/d"]'
+        'deleted, found new finalizers []string{"a.b/d"}'
     ]
 
 

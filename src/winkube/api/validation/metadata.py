@@ -40,8 +40,7 @@ def validate_metadata(kind: Kind, meta: Any, problems: Problems) -> None:
     check_labels(meta.get("labels"), "metadata.labels", problems)
     check_annotations(meta.get("annotations"), "metadata.annotations", problems)
     _check_owners(meta.get("ownerReferences") or (), problems)
-    for index, finalizer in enumerate(meta.get("finalizers") or ()):
-        _check_finalizer(finalizer, f"metadata.finalizers[{index}]", problems)
+    _check_finalizers(meta.get("finalizers") or [], "metadata.finalizers", problems)
     if (meta.get("generation") or 0) < 0:
         problems.invalid(
             "metadata.generation", meta["generation"], "must be greater than or equal to 0"
@@ -86,6 +85,14 @@ def check_annotations(annotations: Any, path: str, problems: Problems) -> None:
         problems.too_long(path, ANNOTATION_BYTES)
 
 
+def _check_finalizers(finalizers: list[str], path: str, problems: Problems) -> None:
+    for index, finalizer in enumerate(finalizers):
+        _check_finalizer(finalizer, f"{path}[{index}]", problems)
+    if {"orphan", "foregroundDeletion"} <= set(finalizers):
+        text = "finalizer orphan and foregroundDeletion cannot be both set"
+        problems.invalid(path, finalizers, text)
+
+
 def _check_finalizer(finalizer: str, path: str, problems: Problems) -> None:
     details = names.label_key_problems(finalizer)
     problems.all_invalid(path, finalizer, details)
@@ -117,9 +124,9 @@ def _check_owners(owners: Any, problems: Problems) -> None:
 
 _OWNER_EMPTY: Final = {
     "apiVersion": "version must not be empty",
-    "kind": "kind must not be empty",
-    "name": "name must not be empty",
-    "uid": "uid must not be empty",
+    "kind": "must not be empty",
+    "name": "must not be empty",
+    "uid": "must not be empty",
 }
 
 
@@ -139,7 +146,7 @@ def validate_metadata_update(new: JsonObject, old: JsonObject, problems: Problem
             problems.forbidden(
                 "metadata.finalizers",
                 "no new finalizers can be added if the object is being deleted, found new "
-                f"finalizers [{shown}]",
+                f"finalizers []string{{{shown}}}",
             )
     if (new.get("generation") or 0) < (old.get("generation") or 0):
         problems.invalid(
