@@ -1,5 +1,8 @@
 """One packet in, one packet out: ties parsing, answers, forwarding and error codes together."""
 
+import struct
+from typing import Final
+
 from dnslib import DNSLabel, DNSQuestion, DNSRecord
 from dnslib.dns import DNSError
 
@@ -14,6 +17,17 @@ from winkube.dns.message import (
     Unanswerable,
     encode,
     parse_query,
+)
+
+# What dnslib raises, by intent and by accident, on bytes that are no message.
+_UNREADABLE: Final = (
+    DNSError,
+    BufferError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    struct.error,
 )
 
 
@@ -74,7 +88,7 @@ class Responder:
         try:
             target = DNSRecord.parse(found)
             return self._answers.complete(query, answer, target.rr, target.header.rcode)
-        except (DNSError, ValueError):
+        except _UNREADABLE:
             return Body(Rcode.SERVFAIL, authoritative=False)
 
     def _encode(self, query: Query, body: Body, *, tcp: bool) -> bytes:

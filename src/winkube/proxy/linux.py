@@ -97,11 +97,9 @@ class NftPlane:
         return set()
 
     async def is_intact(self) -> bool:
-        try:
-            await run(["nft", "list", "chain", "ip", TABLE, "services"], timeout=NFT_SECONDS)
-        except CommandError:
-            return False
-        return True
+        # Only the names: listing anything below a table makes nft read all of its rules.
+        tables = await run(["nft", "list", "tables", "ip"], timeout=NFT_SECONDS)
+        return f"table ip {TABLE}" in tables.decode().splitlines()
 
     def _render(self, ports: Iterable[tuple[ServicePort, ...]]) -> dict[str, Rendering]:
         return {port.identity: render_port(port, self._cidr) for found in ports for port in found}
