@@ -9,6 +9,7 @@ from winkube.client.resource import PODS, SERVICES
 from winkube.client.rest import ApiClient
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.image import ImagePuller
+from winkube.kubelet.logs import LogRotator
 from winkube.kubelet.node.machine import read_machine
 from winkube.kubelet.node.reporter import NodeReporter
 from winkube.kubelet.node.status import allocatable
@@ -47,6 +48,7 @@ class Engine:
         self._tools = self._make_tools(client, backoffs or Backoffs())
         self.workers = PodWorkers(self._tools, lambda: self._node.labels)
         self.relister = Relister(cri, clock, self.workers.wake)
+        self._rotator = LogRotator(cri, clock, self.workers.running_containers)
 
     async def run(self) -> None:
         machine = await asyncio.to_thread(read_machine, self.config.root_dir)
@@ -61,6 +63,7 @@ class Engine:
             group.create_task(self._tools.statuses.run(), name="statuses")
             group.create_task(self.workers.run(), name="pod-workers")
             group.create_task(self.relister.run(), name="relist")
+            group.create_task(self._rotator.run(), name="logs")
             group.create_task(self._become_ready(), name="ready")
 
     async def _become_ready(self) -> None:

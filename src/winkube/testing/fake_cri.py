@@ -124,6 +124,7 @@ class FakeCri:
             "StartContainer": self._start,
             "StopContainer": self._stop,
             "RemoveContainer": self._remove,
+            "ReopenContainerLog": self._reopen,
             "ContainerStatus": self._container_status,
             "ListContainers": self._list_containers,
             "ExecSync": self._exec,
@@ -224,6 +225,10 @@ class FakeCri:
     async def _remove(self, request: Any) -> Any:
         self.containers.pop(request.container_id, None)
         return cri.RemoveContainerResponse()
+
+    async def _reopen(self, request: Any) -> Any:
+        self._get("ReopenContainerLog", request.container_id)
+        return cri.ReopenContainerLogResponse()
 
     async def _container_status(self, request: Any) -> Any:
         container = self._get("ContainerStatus", request.container_id)

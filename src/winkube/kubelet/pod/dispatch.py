@@ -11,6 +11,7 @@ from winkube.aio.supervise import repeat
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.admission import Host, check_pod, host_ports
+from winkube.kubelet.pod.state import Container
 from winkube.kubelet.pod.tools import Tools
 from winkube.kubelet.pod.worker import PodWorker
 from winkube.kubelet.spec.resources import pod_requests
@@ -62,6 +63,9 @@ class PodWorkers:
 
     def all(self) -> list[PodWorker]:
         return [*self._workers.values()]
+
+    def running_containers(self) -> list[Container]:
+        return [found for worker in self._workers.values() for found in worker.state.running]
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
