@@ -11,6 +11,7 @@ from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions, parse_bool
 from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.apply import apply
 from winkube.apiserver.registry.core import Registry, get, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
@@ -83,6 +84,7 @@ class Verbs:
         raw = await read_body(call.request)
         document = await decode(raw, call.request.headers.get("Content-Type", ""))
         obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
+        obj["metadata"].pop("managedFields", None)
         item = await create(self._registry, served, call.target.namespace, obj, options)
         return self.answer(call, item, 201)
 
@@ -122,7 +124,9 @@ class Verbs:
     async def _apply(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
-        raise BadRequestError("server-side apply is not served")
+        document = await decode(raw, "application/yaml")
+        item, new = await apply(self._registry, call.served, call.place, document, options, part)
+        return self.answer(call, item, 201 if new else 200)
 
     async def delete(self, call: Call) -> web.Response:
         if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:

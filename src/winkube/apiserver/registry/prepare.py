@@ -53,7 +53,6 @@ def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
     key = (kind.group, kind.plural)
     metadata = obj["metadata"]
     metadata.pop("generation", None)
-    metadata.pop("managedFields", None)
     if key in _GENERATION:
         metadata["generation"] = 1
     if "status" in kind.subresources and key not in _STATUS_AT_CREATION:

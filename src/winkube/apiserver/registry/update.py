@@ -11,6 +11,7 @@ from winkube.api.errors import BadRequestError, ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.validation import validate_update
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.apply.managers import Owner, track_update
 from winkube.apiserver.conversion import to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -19,6 +20,7 @@ from winkube.apiserver.registry.hook import nothing_to_finish
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
+from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 Prepare = Callable[[Kind, JsonObject, JsonObject], None]
@@ -76,10 +78,31 @@ async def update(
             options.dry_run,
         )
     )
+    _track(registry, served.kind, (old, new), options, part)
     causes = validate_update(served.kind, new, old)
     if causes:
         raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
     return await store_update(registry, served, old_item, to_stored(served, new), options)
+
+
+def _track(
+    registry: Registry,
+    kind: Kind,
+    states: tuple[JsonObject, JsonObject],
+    options: WriteOptions,
+    part: Part,
+) -> None:
+    """Keep managedFields true, for objects that have them; an apply has done so itself."""
+    old, new = states
+    fresh = new["metadata"].get("managedFields")
+    if not fresh or fresh != old["metadata"].get("managedFields"):
+        return
+    definition = registry.schema.for_kind(kind.gvk)
+    if definition is None:
+        return
+    manager = options.field_manager or options.user.name
+    owner = Owner(manager, "Update", kind.api_version, part.name)
+    track_update(definition.shape, old, new, owner, to_rfc3339(registry.clock.now()))
 
 
 def check_identity(served: Served, new: JsonObject, item: Item, old: JsonObject) -> None:

@@ -1,0 +1,158 @@
+"""Server-side apply: create or merge, with owners kept in managedFields."""
+
+from typing import Any, Final
+
+from winkube.api.errors import BadRequestError, Cause, InvalidError
+from winkube.api.fields import check_fields, prune
+from winkube.api.kinds import Kind
+from winkube.api.schema import Schema, Shape
+from winkube.apiserver.apply.managers import (
+    BEFORE,
+    Managers,
+    Owner,
+    conflict_error,
+    conflicts,
+    read_managers,
+    stated_fields,
+    take_over,
+    write_managers,
+)
+from winkube.apiserver.apply.merge import merge, remove
+from winkube.apiserver.conversion import to_served
+from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.core import Registry, check_name, not_found
+from winkube.apiserver.registry.create import create
+from winkube.apiserver.registry.update import ModifiedError, Part, update
+from winkube.apiserver.served import Served
+from winkube.base.clock import to_rfc3339
+from winkube.base.types import JsonObject
+
+_ATTEMPTS: Final = 6
+
+
+async def apply(
+    registry: Registry,
+    served: Served,
+    place: tuple[str, str],
+    document: Any,
+    options: WriteOptions,
+    part: Part,
+) -> tuple[Item, bool]:
+    """The object and whether it is new."""
+    check_name(place[1])
+    wanted = _configuration(registry.schema, served.kind, document, place, options)
+    owner = Owner(options.field_manager, "Apply", served.kind.api_version, part.name)
+    for attempt in range(_ATTEMPTS):
+        item = served.cache.get(served.key(*place))
+        if item is None:
+            if part.name:
+                raise not_found(served, place[1])
+            return await _create(registry, served, place, wanted, options), True
+        live = to_served(served, item.load())
+        new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
+        new = accept(registry.schema, served.kind, new, options)
+        try:
+            return await update(registry, served, item, new, options, part), False
+        except ModifiedError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def _configuration(
+    schema: Schema, kind: Kind, document: Any, place: tuple[str, str], options: WriteOptions
+) -> JsonObject:
+    if not options.field_manager:
+        cause = Cause(
+            "FieldValueRequired", "Required value: is required for apply patch", "fieldManager"
+        )
+        raise InvalidError.of("PatchOptions", "", [cause], group="meta.k8s.io")
+    if not isinstance(document, dict):
+        raise BadRequestError("error decoding YAML: the body of an apply has to be an object")
+    if document.get("kind") != kind.kind or document.get("apiVersion") != kind.api_version:
+        raise BadRequestError(
+            f"incorrect type specified in the patch: {document.get('apiVersion')}, "
+            f"Kind={document.get('kind')} is not {kind.api_version}, Kind={kind.kind}"
+        )
+    metadata = document.setdefault("metadata", {})
+    if not isinstance(metadata, dict) or metadata.get("managedFields"):
+        raise BadRequestError("metadata.managedFields must be nil")
+    if metadata.setdefault("name", place[1]) != place[1]:
+        raise BadRequestError(
+            f"the name of the object ({metadata['name']}) does not match the name on the URL "
+            f"({place[1]})"
+        )
+    _check(schema, kind, document, options)
+    return document
+
+
+def _check(schema: Schema, kind: Kind, document: JsonObject, options: WriteOptions) -> None:
+    report = check_fields(schema, kind, document)
+    error = report.type_error(kind)
+    if error is None and options.field_validation == "Strict":
+        error = report.strict_error(kind)
+    if error is not None:
+        raise error
+    if options.field_validation == "Warn":
+        options.warnings.extend(report.strict_messages())
+    prune(schema, kind, document)
+
+
+async def _create(
+    registry: Registry,
+    served: Served,
+    place: tuple[str, str],
+    wanted: JsonObject,
+    options: WriteOptions,
+) -> Item:
+    shape = _shape(registry.schema, served.kind)
+    owner = Owner(options.field_manager, "Apply", served.kind.api_version)
+    fields = stated_fields(shape, wanted, "")
+    now = to_rfc3339(registry.clock.now())
+    obj = accept(
+        registry.schema, served.kind, {**wanted, "metadata": {**wanted["metadata"]}}, options
+    )
+    managers: Managers = {owner: (fields, now)}
+    write_managers(obj["metadata"], managers)
+    return await create(registry, served, place[0], obj, options)
+
+
+def _merged(
+    registry: Registry,
+    kind: Kind,
+    live: JsonObject,
+    wanted: JsonObject,
+    owner: Owner,
+    *,
+    force: bool,
+) -> JsonObject:
+    shape = _shape(registry.schema, kind)
+    now = to_rfc3339(registry.clock.now())
+    managers = read_managers(live["metadata"])
+    if not managers:
+        managers[Owner(BEFORE, "Update", kind.api_version)] = (stated_fields(shape, live, ""), now)
+    mine, since = managers.pop(owner, (frozenset(), now))
+    fields = stated_fields(shape, wanted, owner.subresource)
+    found = conflicts(shape, live, wanted, fields, managers)
+    if found and not force:
+        raise conflict_error(found)
+    for paths in found.values():
+        take_over(managers, frozenset(paths))
+    new: JsonObject = merge(shape, live, wanted)
+    dropped = mine - fields
+    for theirs, _ in managers.values():
+        dropped -= theirs
+    remove(shape, new, dropped)
+    managers[owner] = (fields, since if fields == mine else now)
+    new["metadata"] = dict(new["metadata"])
+    write_managers(new["metadata"], managers)
+    return new
+
+
+def _shape(schema: Schema, kind: Kind) -> Shape:
+    definition = schema.for_kind(kind.gvk)
+    if definition is None:
+        raise BadRequestError(f"{kind.kind} cannot be applied: it has no schema")
+    return definition.shape
