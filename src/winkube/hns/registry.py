@@ -33,7 +33,9 @@ class Registry:
 
     def load(self) -> None:
         for kind in KINDS:
-            self._documents[kind] = {doc["ID"]: doc for doc in self._store.load(kind)}
+            # In order of creation: a look-up by name takes the first hit.
+            rows = sorted(self._store.load(kind), key=lambda doc: doc[PRIVATE]["created"])
+            self._documents[kind] = {doc["ID"]: doc for doc in rows}
 
     def supports(self, feature: Feature) -> bool:
         return supports(self.config.version, feature)

@@ -13,10 +13,10 @@ from typing import Final
 
 from winkube.aio.command import CommandError
 from winkube.hns.config import HnsConfig
-from winkube.hns.dataplane.rules import TABLE, RuleBook, skeleton
+from winkube.hns.dataplane.rules import TABLE, RuleBook, skeleton, stale_flows
 from winkube.hns.dataplane.types import Bridge, Counters, HostPort, Port, Rules, World
 from winkube.hns.errors import Code, HnsError
-from winkube.linux import link, nft
+from winkube.linux import conntrack, link, nft
 from winkube.linux.command import run
 from winkube.linux.netns import create_netns, delete_netns, list_netns, netns_exists
 
@@ -132,6 +132,16 @@ class NetnsDataplane:
         except HnsError:
             self._book.replace(owner, before)
             raise
+        self._forget_flows(before, rules)
+
+    def _forget_flows(self, before: Rules, rules: Rules) -> None:
+        """UDP flows that would go on to a backend that left, or past a frontend that came."""
+        patterns = stale_flows(before, rules, self._config.management_ip)
+        try:
+            conntrack.forget(patterns)
+        except OSError:
+            # They expire half a minute after their last packet; nothing else depends on it.
+            log.warning("old UDP flows not forgotten", exc_info=True)
 
     def counters(self, link_name: str) -> Counters:
         with contextlib.suppress(CommandError):

@@ -19,6 +19,7 @@ from winkube.hns.acl import Acl
 from winkube.hns.config import HnsConfig
 from winkube.hns.dataplane.types import Chain, Element, Rules
 from winkube.hns.policy import OutboundNat, PortMapping
+from winkube.linux.conntrack import Pattern
 
 TABLE: Final = "winkube-hns"
 MARK: Final = 0x57000000
@@ -243,6 +244,24 @@ table ip {TABLE} {{
   }}
 }}
 """
+
+
+def stale_flows(before: Rules, after: Rules, node_ip: str) -> list[Pattern]:
+    """UDP flows that no longer fit: to backends that left, or untranslated to a new frontend."""
+    patterns = []
+    for item in before.elements ^ after.elements:
+        parts = item.key.split(" . ")
+        match item.set_name:
+            case "backends" if parts[1] == "udp" and item in before.elements:
+                answerer = item.value.split(" . ")[0]
+                patterns.append(Pattern(int(parts[2]), answerer, target=parts[0]))
+            case "nodeport-backends" if parts[0] == "udp" and item in before.elements:
+                patterns.append(Pattern(int(parts[1]), item.value.split(" . ")[0]))
+            case "frontends" if parts[1] == "udp" and item in after.elements:
+                patterns.append(Pattern(int(parts[2]), parts[0], target=parts[0]))
+            case "nodeports" if parts[0] == "udp" and item in after.elements:
+                patterns.append(Pattern(int(parts[1]), node_ip, target=node_ip))
+    return patterns
 
 
 class RuleBook:
