@@ -24,6 +24,7 @@ TCP_IDLE_SECONDS: Final = 10.0
 MAX_CONNECTIONS: Final = 256
 _LENGTH: Final = struct.Struct("!H")
 log = logging.getLogger(__name__)
+__all__ = ["DnsConfig", "DnsServer"]
 
 
 class DnsServer:

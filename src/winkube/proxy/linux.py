@@ -28,6 +28,7 @@ from winkube.proxy.service import ServicePort
 
 NFT_SECONDS: Final = 30.0
 log = logging.getLogger(__name__)
+__all__ = ["LinuxProxy", "NftPlane", "ProxyConfig"]
 
 Nft = Callable[[str], Awaitable[None]]
 

@@ -43,6 +43,7 @@ class SyncLoop:
         self._changes, self._plane, self._config = changes, plane, config
         self._full = True
         self._failures = 0
+        self._rounds = 0
         self._unfinished: set[str] = set()
 
     async def run(self) -> None:
@@ -59,9 +60,12 @@ class SyncLoop:
             await self._changes.wait(self._pause())
 
     def _pause(self) -> float:
-        if self._unfinished:
-            return _RETRY.delay(1)
-        return self._config.check_seconds
+        if not self._unfinished:
+            self._rounds = 0
+            return self._config.check_seconds
+        # A pod on its way is there in an instant; one that never comes must not keep us busy.
+        self._rounds += 1
+        return min(_RETRY.delay(self._rounds), self._config.check_seconds)
 
     async def _sync(self) -> None:
         keys = self._changes.take() | self._unfinished
@@ -77,7 +81,8 @@ class SyncLoop:
         elif ports:
             self._unfinished = await self._plane.update(ports)
         if self._full or ports:
-            log.debug("services synced", extra={"services": len(ports), "full": self._full})
+            level = logging.INFO if self._full else logging.DEBUG
+            log.log(level, "services synced", extra={"services": len(ports), "full": self._full})
         await self.health.synced(ports, full=self._full)
         self._full = False
 

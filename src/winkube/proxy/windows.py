@@ -38,6 +38,7 @@ from winkube.proxy.winkernel import (
 )
 
 log = logging.getLogger(__name__)
+__all__ = ["HnsPlane", "ProxyConfig", "WindowsProxy"]
 _TAKEN = frozenset({Code.PORT_ALREADY_EXISTS, Code.ALREADY_EXISTS})
 
 
