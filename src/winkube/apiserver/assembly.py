@@ -8,12 +8,14 @@ from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.admission.steps import admission_steps
 from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import ComponentAuthorizer
+from winkube.apiserver.auth.rbac import FirstAllowing, RbacAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.discovery import Discovery
 from winkube.apiserver.edge import Edge
+from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.openapi.document import OpenApi
@@ -49,21 +51,31 @@ class Parts:
         await self.kubelets.close()
 
 
+@dataclass(frozen=True)
+class Backend:
+    """Where objects are kept."""
+
+    store: Store
+    cache: Cache
+    encryption: Encryption | None
+
+
 def assemble(
     config: ApiServerConfig,
-    store: Store,
-    cache: Cache,
+    backend: Backend,
     schema: Schema,
     kinds: KindTable,
     clock: Clock,
 ) -> Parts:
+    store, cache, encryption = backend.store, backend.cache, backend.encryption
     resources = Resources(kinds, store, cache)
     chance = Chance()
+    authorizer = FirstAllowing(ComponentAuthorizer(), RbacAuthorizer(resources))
     registry = Registry(
         resources=resources,
-        storage=Storage(store, cache),
+        storage=_storage(store, cache, encryption),
         schema=schema,
-        admission=Chain(admission_steps(resources, chance)),
+        admission=Chain(admission_steps(resources, authorizer, chance)),
         clock=clock,
         chance=chance,
         hooks={resources.core("services").prefix: _service_hook(config, resources)},
@@ -72,7 +84,6 @@ def assemble(
     verbs = Verbs(registry, renderer, WatchServer(cache, renderer, clock))
     tokens = _token_authority(config, resources, clock)
     metrics = Metrics()
-    authorizer = ComponentAuthorizer()
     edge = Edge(Authenticator(tokens), authorizer, resources, verbs, metrics)
     Pages(cache, metrics, tokens, config.kubernetes_version).install(edge)
     Discovery(kinds, f"{config.advertise_address}:{config.advertise_port}").install(edge)
@@ -99,6 +110,12 @@ def _install_subresources(
     edge.add_subresource("pods", "portforward", Connect(kubelets, "portforward").handle)
     for plural in ("nodes", "pods", "services"):
         edge.add_subresource(plural, "proxy", proxy.handle)
+
+
+def _storage(store: Store, cache: Cache, encryption: Encryption | None) -> Storage:
+    if encryption is None:
+        return Storage(store, cache)
+    return Storage(store, cache, seal=encryption.seal, unseal=encryption.unseal)
 
 
 def _service_hook(config: ApiServerConfig, resources: Resources) -> ServiceHook:

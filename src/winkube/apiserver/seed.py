@@ -6,6 +6,8 @@ from ipaddress import ip_address
 
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import AlreadyExistsError
+from winkube.apiserver.auth.bootstrap import bootstrap_bindings, bootstrap_roles
+from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.options import WriteOptions
@@ -55,6 +57,10 @@ def _objects(config: ApiServerConfig) -> Iterator[Seed]:
             "",
             {"metadata": {"name": name}, "value": value, "description": text},
         )
+    for role in bootstrap_roles():
+        yield (GROUP, "v1", "clusterroles"), "", role
+    for binding in bootstrap_bindings():
+        yield (GROUP, "v1", "clusterrolebindings"), "", binding
     yield from _kubernetes_service(config)
 
 

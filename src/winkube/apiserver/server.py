@@ -11,9 +11,10 @@ from aiohttp import web
 
 from winkube.api.kinds import served_kinds
 from winkube.api.schema import load_schema
-from winkube.apiserver.assembly import Parts, assemble
+from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.seed import seed
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.tls import server_context
@@ -48,9 +49,13 @@ class ApiServer:
     async def _assemble(self, store: Store) -> Parts:
         schema = load_schema(self._config.kubernetes_version)
         kinds = served_kinds(schema)
-        cache = Cache(store, storage_prefixes(kinds))
+        path = self._config.encryption_key
+        encryption = Encryption.load(path) if path is not None else None
+        decode = encryption.unseal if encryption is not None else None
+        cache = Cache(store, storage_prefixes(kinds), decode=decode)
         await cache.load()
-        return assemble(self._config, store, cache, schema, kinds, self._clock)
+        backend = Backend(store, cache, encryption)
+        return assemble(self._config, backend, schema, kinds, self._clock)
 
     async def _serve(self, parts: Parts) -> None:
         server = web.Server(parts.edge.handle, access_log=None, keepalive_timeout=630)

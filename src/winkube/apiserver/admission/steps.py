@@ -6,15 +6,20 @@ from winkube.apiserver.admission.default_tolerations import DefaultTolerationSec
 from winkube.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from winkube.apiserver.admission.node_restriction import NodeRestriction
 from winkube.apiserver.admission.priority import Priority
+from winkube.apiserver.admission.rbac_escalation import RbacEscalation
 from winkube.apiserver.admission.service_account import ServiceAccount
+from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.served import Resources
 
 
-def admission_steps(resources: Resources, chance: Chance) -> tuple[Step, ...]:
+def admission_steps(
+    resources: Resources, authorizer: Authorizer, chance: Chance
+) -> tuple[Step, ...]:
     return (
         NamespaceLifecycle(resources),
         NodeRestriction(),
+        RbacEscalation(authorizer, resources),
         ServiceAccount(resources, chance),
         DefaultTolerationSeconds(),
         Priority(resources),

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from winkube.apiserver.auth.user import (
-    AUTHENTICATED,
     MASTERS,
     NODES,
-    SERVICE_ACCOUNT_PREFIX,
     User,
 )
 from winkube.base.types import JsonObject
 
-READ: Final = frozenset({"get", "list", "watch"})
 _COMPONENTS: Final = frozenset(
     {
         "system:kube-controller-manager",
@@ -25,7 +22,6 @@ _COMPONENTS: Final = frozenset(
     }
 )
 _OPEN_PATHS: Final = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
-_DISCOVERY: Final = ("/api", "/apis", "/openapi", "/version", "/healthz", "/livez", "/readyz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class Authorizer(Protocol):
 
 
 class ComponentAuthorizer:
-    """Admins and our own components may do all; service accounts may read, secrets excepted."""
+    """Admins and our own components may do all; everybody may ask for health."""
 
     def authorize(self, attributes: Attributes) -> Decision:
         user = attributes.user
@@ -76,39 +72,14 @@ class ComponentAuthorizer:
             return Decision(allowed=True)
         if NODES in user.groups or user.name in _COMPONENTS:
             return Decision(allowed=True)
-        if attributes.path:
-            return Decision(_may_read_path(attributes))
-        if user.name.startswith(SERVICE_ACCOUNT_PREFIX):
-            return Decision(attributes.verb in READ and attributes.resource != "secrets")
-        return Decision(allowed=_is_self_review(attributes))
+        return Decision(allowed=attributes.verb == "get" and attributes.path in _OPEN_PATHS)
 
     def rules(self, user: User, namespace: str) -> Rules:
-        everything = self.authorize(Attributes(user, "*", resource="*", namespace=namespace))
-        verbs = ["*"] if everything.allowed else sorted(READ)
-        if not everything.allowed and not user.name.startswith(SERVICE_ACCOUNT_PREFIX):
+        everything = Attributes(user, "*", resource="*", namespace=namespace)
+        if not self.authorize(everything).allowed:
             return Rules([], [])
-        resources = [{"verbs": verbs, "apiGroups": ["*"], "resources": ["*"]}]
-        paths = [{"verbs": verbs, "nonResourceURLs": ["*"]}] if everything.allowed else []
-        return Rules(resources, paths)
-
-
-def _may_read_path(attributes: Attributes) -> bool:
-    if attributes.verb != "get":
-        return False
-    path = attributes.path
-    if path in _OPEN_PATHS:
-        return True
-    known = any(path == root or path.startswith(root + "/") for root in _DISCOVERY)
-    return known and AUTHENTICATED in attributes.user.groups
-
-
-def _is_self_review(attributes: Attributes) -> bool:
-    reviews = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
-    return (
-        attributes.verb == "create"
-        and attributes.resource in reviews
-        and AUTHENTICATED in attributes.user.groups
-    )
+        resources = [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]
+        return Rules(resources, [{"verbs": ["*"], "nonResourceURLs": ["*"]}])
 
 
 def refusal(attributes: Attributes, reason: str = "") -> str:
