@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import json
+import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -11,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from winkube.aio.command import run
 from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTSLICES, NODES, SERVICES
+from winkube.cni.install import install_plugins
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.hns.config import HnsConfig
 from winkube.hns.service import HnsService
@@ -34,6 +38,7 @@ pytestmark = pytest.mark.root
 NODE, OUTSIDE, POD_PREFIX = "wkt-pw-node", "wkt-pw-out", "wkt-pwp-"
 NODE_IP, OUTSIDE_IP = "172.31.98.12", "172.31.98.50"
 VIP = "10.96.7.7"
+FAR_IP = "198.51.100.1"
 
 
 def inside(ns: str | Path, call: Callable[[], Any]) -> Any:
@@ -55,6 +60,7 @@ def machines() -> Iterator[None]:
         link.set_sysctls({"net.bridge.bridge-nf-call-iptables": 0}, netns=NODE)
         for ns, address in ((NODE, NODE_IP), (OUTSIDE, OUTSIDE_IP)):
             link.batch([f"address add {address}/24 dev eth0", "link set eth0 up"], netns=ns)
+        link.batch([f"address add {FAR_IP}/32 dev lo"], netns=OUTSIDE)
         link.batch([f"route add default via {OUTSIDE_IP}"], netns=NODE)
         link.batch([f"route add 10.244.1.0/24 via {NODE_IP}"], netns=OUTSIDE)
         yield
@@ -212,6 +218,41 @@ def test_pods_and_outsiders_reach_local_and_remote_backends(tmp_path: Path) -> N
 
     inside(NODE, lambda: asyncio.run(scenario()))
     assert [path.name for path in (tmp_path / "net.d").iterdir()] == ["10-winkube.conf"]
+
+
+async def add_pod_by_cni(hns: AsyncHnsClient, tmp_path: Path) -> tuple[Path, str]:
+    """What the runtime does with the configuration the gateway wrote; (namespace, address)."""
+    namespace = await hns.create("Namespace", {"Type": "Host"})
+    bin_dir = tmp_path / "bin"
+    install_plugins(bin_dir, hns_socket=tmp_path / "hns.sock")
+    env = {
+        "PATH": os.environ["PATH"],
+        "CNI_COMMAND": "ADD",
+        "CNI_CONTAINERID": "pod-1",
+        "CNI_NETNS": namespace["ID"],
+        "CNI_IFNAME": "eth0",
+        "CNI_PATH": str(bin_dir),
+    }
+    conf = await asyncio.to_thread((tmp_path / "net.d/10-winkube.conf").read_bytes)
+    result = json.loads(await run([str(bin_dir / "win-bridge")], stdin=conf, env=env, timeout=20))
+    namespace = await hns.query("Namespace", namespace["ID"])
+    netns = Path(namespace["AdditionalParams"]["netns"])
+    return netns, result["ips"][0]["address"].partition("/")[0]
+
+
+@pytest.mark.usefixtures("machines")
+def test_a_pod_made_by_win_bridge_keeps_its_address_inside_and_loses_it_outside(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        async with windows_node(tmp_path, seeded()) as hns:
+            pod, address = await add_pod_by_cni(hns, tmp_path)
+            assert address == "10.244.1.3"
+            with server(OUTSIDE, OUTSIDE_IP, "node"), server(OUTSIDE, FAR_IP, "far"):
+                assert await from_(pod, OUTSIDE_IP, 8080) == f"node {address}"
+                assert await from_(pod, FAR_IP, 8080) == f"far {NODE_IP}"
+
+    inside(NODE, lambda: asyncio.run(scenario()))
 
 
 def local_only(api: FakeApi) -> JsonObject:
