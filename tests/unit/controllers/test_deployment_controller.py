@@ -1,0 +1,143 @@
+import asyncio
+
+from winkube.base.types import JsonObject
+from winkube.client.resource import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
+from winkube.controllers.config import ControllerConfig
+from winkube.controllers.deployment.template import template_hash
+from winkube.controllers.manager import ControllerManager
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import eventually, running
+
+
+def deployment(image: str = "one", **spec: object) -> JsonObject:
+    labels = {"app": "web"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": image}]},
+    }
+    body = {
+        "replicas": 2,
+        "selector": {"matchLabels": labels},
+        "template": template,
+        "progressDeadlineSeconds": 600,
+        "revisionHistoryLimit": 10,
+        **spec,
+    }
+    return {"metadata": {"name": "web"}, "spec": body}
+
+
+def images(api: FakeApi) -> list[str]:
+    return sorted(pod["spec"]["containers"][0]["image"] for pod in api.all(PODS))
+
+
+def conditions(api: FakeApi) -> dict[str, str]:
+    found = api.find(DEPLOYMENTS, "default/web") or {}
+    listed = found.get("status", {}).get("conditions") or ()
+    return {entry["type"]: entry["reason"] for entry in listed}
+
+
+async def play_kubelet(api: FakeApi, *, linger: asyncio.Event | None = None) -> None:
+    while True:
+        for pod in api.all(PODS):
+            name = pod["metadata"]["name"]
+            if not pod["spec"].get("nodeName"):
+                body = {"target": {"name": "n"}, "metadata": {"namespace": "default"}}
+                await api.create(PODS, body, namespace="default", name=name, subresource="binding")
+            elif pod["metadata"].get("deletionTimestamp"):
+                if linger is None or linger.is_set():
+                    await api.delete(PODS, name, options={"gracePeriodSeconds": 0})
+            elif pod["status"].get("phase") != "Running":
+                since = "2020-01-01T00:00:00Z"
+                ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
+                status = {"phase": "Running", "podIP": "10.244.0.9", "conditions": [ready]}
+                await api.patch(PODS, name, {"status": status}, subresource="status")
+        await asyncio.sleep(0.002)
+
+
+def settled(api: FakeApi, image: str, count: int = 2) -> bool:
+    done = conditions(api).get("Progressing") == "NewReplicaSetAvailable"
+    return done and images(api) == [image] * count
+
+
+async def test_recreate_waits_for_the_last_old_pod() -> None:
+    api, linger = FakeApi(), asyncio.Event()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(DEPLOYMENTS, deployment(strategy={"type": "Recreate"}))
+    async with running(manager.run(), play_kubelet(api, linger=linger)):
+        await eventually(lambda: settled(api, "one"))
+        template = deployment("two")["spec"]["template"]
+        await api.patch(DEPLOYMENTS, "web", {"spec": {"template": template}})
+        await eventually(
+            lambda: all(pod["metadata"].get("deletionTimestamp") for pod in api.all(PODS))
+        )
+        await asyncio.sleep(0.03)
+        assert images(api) == ["one", "one"]
+        linger.set()
+        await eventually(lambda: settled(api, "two"))
+
+
+async def test_paused_deployment_does_not_roll_but_scales() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(manager.run(), play_kubelet(api)):
+        await eventually(lambda: settled(api, "one"))
+        template = deployment("two")["spec"]["template"]
+        body = {"spec": {"paused": True, "template": template, "replicas": 3}}
+        await api.patch(DEPLOYMENTS, "web", body)
+        await eventually(lambda: conditions(api).get("Progressing") == "DeploymentPaused")
+        await eventually(lambda: images(api) == ["one"] * 3)
+        await api.patch(DEPLOYMENTS, "web", {"spec": {"paused": None}})
+        await eventually(lambda: settled(api, "two", 3))
+
+
+async def test_rollback_by_annotation_takes_the_old_template() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(manager.run(), play_kubelet(api)):
+        await eventually(lambda: settled(api, "one"))
+        template = deployment("two")["spec"]["template"]
+        await api.patch(DEPLOYMENTS, "web", {"spec": {"template": template}})
+        await eventually(lambda: settled(api, "two"))
+        note = {"metadata": {"annotations": {"deprecated.deployment.rollback.to": "1"}}}
+        await api.patch(DEPLOYMENTS, "web", note)
+        await eventually(lambda: settled(api, "one"))
+        found = api.find(DEPLOYMENTS, "default/web") or {}
+        assert found["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3"
+        await eventually(
+            lambda: "DeploymentRollback" in {event["reason"] for event in api.all(EVENTS)}
+        )
+
+
+async def test_name_that_is_taken_by_another_set_is_avoided() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    digest = template_hash(deployment()["spec"]["template"], None)
+    spec = {"replicas": 0, "template": {}, "selector": {"matchLabels": {"app": "other"}}}
+    stranger = {"metadata": {"name": f"web-{digest}"}, "spec": spec}
+    api.seed(REPLICASETS, stranger)
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(manager.run(), play_kubelet(api)):
+        await eventually(lambda: settled(api, "one"))
+    found = api.find(DEPLOYMENTS, "default/web") or {}
+    assert found["status"]["collisionCount"] == 1
+    assert len(api.all(REPLICASETS)) == 2
+
+
+async def test_scaling_is_announced() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(manager.run(), play_kubelet(api)):
+        await eventually(lambda: settled(api, "one"))
+        await api.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}})
+        await eventually(lambda: settled(api, "one", 5))
+        name = api.all(REPLICASETS)[0]["metadata"]["name"]
+        wanted = {
+            f"Scaled up replica set {name} from 0 to 2",
+            f"Scaled up replica set {name} from 2 to 5",
+        }
+        await eventually(
+            lambda: wanted <= {event["message"] for event in api.all(EVENTS)}, seconds=10
+        )

@@ -1,0 +1,144 @@
+from typing import Any
+
+from winkube.base.types import JsonObject
+from winkube.controllers.endpoints.backend import backends, resolve_ports
+from winkube.controllers.endpoints.legacy import plan_subsets
+from winkube.controllers.endpoints.slice_plan import SlicePlan, plan_slices
+
+
+def service(**spec: Any) -> JsonObject:
+    ports = [{"name": "http", "port": 80, "targetPort": 8080}]
+    metadata = {"name": "web", "namespace": "default", "uid": "s", "labels": {"team": "a"}}
+    return {"metadata": metadata, "spec": {"selector": {"app": "web"}, "ports": ports, **spec}}
+
+
+def pod(number: int, **facts: Any) -> JsonObject:
+    metadata: JsonObject = {"name": f"p{number:03}", "namespace": "default", "uid": f"u{number}"}
+    if facts.get("terminating"):
+        metadata["deletionTimestamp"] = "2020-01-01T00:00:00Z"
+    ready = {"type": "Ready", "status": "True" if facts.get("ready", True) else "False"}
+    address = f"10.244.{number // 250}.{number % 250 + 1}"
+    return {
+        "metadata": metadata,
+        "spec": {
+            "nodeName": "n",
+            "containers": facts.get("containers", []),
+            **facts.get("spec", {}),
+        },
+        "status": {
+            "phase": facts.get("phase", "Running"),
+            "conditions": [ready],
+            "podIP": facts.get("ip", address),
+        },
+    }
+
+
+def plan(
+    pods: list[JsonObject],
+    existing: list[JsonObject] | None = None,
+    subject: JsonObject | None = None,
+) -> SlicePlan:
+    owner = subject or service()
+    return plan_slices(owner, "IPv4", backends(owner, pods, "IPv4"), existing or [], {"n": "z1"})
+
+
+def conditions(slice_: JsonObject) -> list[dict[str, bool]]:
+    return [endpoint["conditions"] for endpoint in slice_["endpoints"]]
+
+
+def test_slice_says_all_there_is_to_say_about_a_pod() -> None:
+    (made,) = plan([pod(1)]).create
+    assert made["metadata"]["labels"] == {
+        "team": "a",
+        "kubernetes.io/service-name": "web",
+        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+    }
+    assert made["metadata"]["ownerReferences"][0]["uid"] == "s"
+    assert made["endpoints"] == [
+        {
+            "addresses": ["10.244.0.2"],
+            "conditions": {"ready": True, "serving": True, "terminating": False},
+            "targetRef": {"kind": "Pod", "namespace": "default", "name": "p001", "uid": "u1"},
+            "nodeName": "n",
+            "zone": "z1",
+        }
+    ]
+    assert made["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+
+
+def test_ready_serving_and_terminating() -> None:
+    pods = [pod(1), pod(2, ready=False), pod(3, terminating=True)]
+    (made,) = plan(pods).create
+    assert conditions(made) == [
+        {"ready": True, "serving": True, "terminating": False},
+        {"ready": False, "serving": False, "terminating": False},
+        {"ready": False, "serving": True, "terminating": True},
+    ]
+    (published,) = plan(pods, subject=service(publishNotReadyAddresses=True)).create
+    assert [each["ready"] for each in conditions(published)] == [True, True, True]
+
+
+def test_pods_without_address_or_that_ended_are_left_out() -> None:
+    (made,) = plan([pod(1, ip=""), pod(2, phase="Succeeded"), pod(3, phase="Failed")]).create
+    assert made["endpoints"] == []
+
+
+def test_slices_hold_a_hundred_and_change_little() -> None:
+    pods = [pod(n) for n in range(250)]
+    first = plan(pods)
+    assert [len(each["endpoints"]) for each in first.create] == [100, 100, 50]
+    existing = [{**each, "metadata": {**each["metadata"], "resourceVersion": "1"}}
+                for each in first.create]  # fmt: skip
+    assert plan(pods, existing) == SlicePlan()
+    one_more = plan([*pods, pod(250)], existing)
+    assert (len(one_more.create), len(one_more.update), len(one_more.delete)) == (0, 1, 0)
+    fewer = plan(pods[:100], existing)
+    assert len(fewer.delete) == 2
+    emptied = plan([], existing)
+    assert (len(emptied.update), len(emptied.delete)) == (1, 2)
+
+
+def test_same_plan_makes_the_same_names() -> None:
+    pods = [pod(n) for n in range(150)]
+    names = [[each["metadata"]["name"] for each in plan(pods).create] for _ in range(2)]
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 2
+
+
+def test_named_ports_are_each_pods_own() -> None:
+    subject = service(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
+    one = pod(1, containers=[{"ports": [{"name": "web", "containerPort": 8080}]}])
+    two = pod(2, containers=[{"ports": [{"name": "web", "containerPort": 9090}]}])
+    none = pod(3)
+    made = plan([one, two, none], subject=subject).create
+    numbers = sorted([port["port"] for port in each["ports"]] for each in made)
+    assert numbers == [[], [8080], [9090]]
+
+
+def test_protocol_has_to_match_for_a_named_port() -> None:
+    subject = service(ports=[{"port": 53, "targetPort": "dns", "protocol": "UDP"}])
+    udp = {"name": "dns", "containerPort": 53, "protocol": "UDP"}
+    tcp = {"name": "dns", "containerPort": 5353}
+    found = resolve_ports(subject, pod(1, containers=[{"ports": [tcp, udp]}]))
+    assert found == (("", 53, "UDP", ""),)
+
+
+def test_changed_ports_move_the_endpoints_to_a_new_slice() -> None:
+    (old,) = plan([pod(1)]).create
+    moved = plan([pod(1)], [old], service(ports=[{"port": 81}]))
+    assert (len(moved.create), len(moved.delete)) == (1, 1)
+
+
+def test_headless_service_names_its_pods() -> None:
+    spec = {"hostname": "p001", "subdomain": "web"}
+    (made,) = plan([pod(1, spec=spec)], subject=service(clusterIP="None", ports=[])).create
+    assert made["endpoints"][0]["hostname"] == "p001"
+    assert made["metadata"]["labels"]["service.kubernetes.io/headless"] == ""
+
+
+def test_legacy_subsets_group_by_ports_and_leave_terminating_pods_out() -> None:
+    pods = [pod(1), pod(2, ready=False), pod(3, terminating=True)]
+    (subset,) = plan_subsets(service(), backends(service(), pods, "IPv4"))
+    assert [each["ip"] for each in subset["addresses"]] == ["10.244.0.2"]
+    assert [each["ip"] for each in subset["notReadyAddresses"]] == ["10.244.0.3"]
+    assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]

@@ -1,0 +1,212 @@
+from typing import Any
+
+from winkube.api.errors import ForbiddenError, InternalError
+from winkube.api.selectors import from_label_selector
+from winkube.base.types import JsonObject
+from winkube.client.events import EventRecorder
+from winkube.client.informer import InformerPool
+from winkube.client.resource import EVENTS, PODS, REPLICASETS
+from winkube.controllers.adoption import plan_claims
+from winkube.controllers.controller import Context
+from winkube.controllers.expectations import Expectations
+from winkube.controllers.replicaset import (
+    ReplicaSetController,
+    plan_replicas,
+    plan_status,
+    slow_start,
+)
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_clock import FakeClock
+from winkube.testing.tasks import eventually, running
+
+
+def pod(name: str, **facts: Any) -> JsonObject:
+    conditions = []
+    if facts.get("ready_at"):
+        since = facts["ready_at"]
+        conditions.append({"type": "Ready", "status": "True", "lastTransitionTime": since})
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": name,
+            "labels": facts.get("labels", {"app": "x"}),
+            "annotations": facts.get("annotations", {}),
+            "creationTimestamp": facts.get("created", "2020-01-01T00:00:00Z"),
+        },
+        "spec": {"nodeName": facts.get("node", "n")},
+        "status": {
+            "phase": facts.get("phase", "Running"),
+            "conditions": conditions,
+            "containerStatuses": [{"restartCount": facts.get("restarts", 0)}],
+        },
+    }
+
+
+def order(*pods: JsonObject, related: tuple[JsonObject, ...] = ()) -> list[str]:
+    plan = plan_replicas(0, pods, related or pods)
+    return [each["metadata"]["name"] for each in plan.delete]
+
+
+OLD, NEW = "2020-01-01T00:00:00Z", "2020-06-01T00:00:00Z"
+
+
+def test_worst_pods_are_deleted_first() -> None:
+    assert order(
+        pod("ready", ready_at=OLD),
+        pod("running"),
+        pod("pending", phase="Pending"),
+        pod("unplaced", node="", phase="Pending"),
+    ) == ["unplaced", "pending", "running", "ready"]
+
+
+def test_cheap_pods_go_before_dear_ones() -> None:
+    key = "controller.kubernetes.io/pod-deletion-cost"
+    dear = pod("dear", ready_at=NEW, annotations={key: "10"})
+    cheap = pod("cheap", ready_at=OLD, annotations={key: "-5"})
+    assert order(dear, cheap) == ["cheap", "dear"]
+
+
+def test_crowded_nodes_are_thinned_first() -> None:
+    pods = (pod("alone", node="a"), pod("p1", node="b"), pod("p2", node="b"))
+    assert order(*pods)[-1] == "alone"
+
+
+def test_recently_ready_restarted_and_young_pods_go_first() -> None:
+    assert order(pod("a", ready_at=OLD), pod("b", ready_at=NEW)) == ["b", "a"]
+    assert order(pod("a"), pod("b", restarts=3)) == ["b", "a"]
+    assert order(pod("a", created=OLD), pod("b", created=NEW)) == ["b", "a"]
+
+
+def test_missing_pods_are_created_in_bursts() -> None:
+    assert plan_replicas(3, [pod("a")]).create == 2
+    assert plan_replicas(10_000, []).create == 500
+
+
+async def test_slow_start_stops_at_the_first_bad_batch() -> None:
+    calls = 0
+
+    async def fail_from_the_fourth() -> InternalError | None:
+        nonlocal calls
+        calls += 1
+        return InternalError("no") if calls >= 4 else None
+
+    done, failure = await slow_start(100, fail_from_the_fourth)
+    assert (done, calls) == (3, 7)
+    assert isinstance(failure, InternalError)
+
+
+def replica_set(replicas: int = 2, **spec: Any) -> JsonObject:
+    labels = {"app": "x"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": []}}
+    body = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    metadata = {"name": "rs", "namespace": "default", "uid": "rs", "generation": 3}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": metadata,
+        "spec": {**body, **spec},
+    }
+
+
+def test_status_counts_and_says_when_to_look_again() -> None:
+    pods = [pod("a", ready_at="2020-01-01T00:00:00Z"), pod("b", labels={"app": "y"})]
+    now = 1577836800.0 + 4
+    status, again = plan_status(replica_set(minReadySeconds=10), pods, now, None)
+    assert status == {
+        "replicas": 2,
+        "fullyLabeledReplicas": 1,
+        "readyReplicas": 1,
+        "observedGeneration": 3,
+    }
+    assert again == 6.0
+
+
+def test_failure_shows_as_a_condition_and_goes_again() -> None:
+    failed, _ = plan_status(replica_set(), [], 0.0, InternalError("quota"))
+    condition = failed["conditions"][0]
+    assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
+    healed, _ = plan_status({**replica_set(), "status": failed}, [], 0.0, None)
+    assert "conditions" not in healed
+
+
+def test_claims_adopt_release_and_leave_alone() -> None:
+    owner = replica_set()
+    mine = pod("mine")
+    mine["metadata"]["ownerReferences"] = [{"uid": "rs", "controller": True}]
+    strayed = pod("strayed", labels={"app": "y"})
+    strayed["metadata"]["ownerReferences"] = [{"uid": "rs", "controller": True}]
+    theirs = pod("theirs")
+    theirs["metadata"]["ownerReferences"] = [{"uid": "other", "controller": True}]
+    free, foreign = pod("free"), pod("foreign", labels={"app": "z"})
+    selector = from_label_selector(owner["spec"]["selector"])
+    claims = plan_claims(owner, selector, [mine, strayed, theirs, free, foreign])
+    assert claims.owned == (mine,)
+    assert claims.release == (strayed,)
+    assert claims.adopt == (free,)
+
+
+def test_expectations_are_met_given_up_or_forgotten() -> None:
+    clock = FakeClock()
+    expected = Expectations(clock)
+    expected.expect_creations("k", 2)
+    expected.created("k")
+    assert not expected.satisfied("k")
+    expected.created("k")
+    assert expected.satisfied("k")
+    expected.expect_deletion("k", "uid")
+    assert not expected.satisfied("k")
+    clock.advance(301)
+    assert expected.satisfied("k")
+
+
+def controller(api: FakeApi) -> tuple[ReplicaSetController, Context]:
+    context = Context(api, InformerPool(api), EventRecorder(api, "replicaset-controller"))
+    return ReplicaSetController(context), context
+
+
+async def test_pod_that_matches_is_adopted_instead_of_created() -> None:
+    api = FakeApi()
+    api.seed(PODS, pod("stray"))
+    api.seed(REPLICASETS, replica_set(2))
+    subject, context = controller(api)
+    async with running(context.informers.run()):
+        await context.informers.synced()
+        async with running(subject.run()):
+            await eventually(lambda: len(api.all(PODS)) == 2)
+    owners = [each["metadata"]["ownerReferences"][0]["uid"] for each in api.all(PODS)]
+    assert owners == ["rs", "rs"]
+
+
+async def test_cache_that_lags_never_makes_too_many_pods() -> None:
+    api = FakeApi()
+    api.seed(REPLICASETS, replica_set(20))
+    subject, context = controller(api)
+    async with running(context.informers.run()):
+        await context.informers.synced()
+        async with running(subject.run()):
+            for _ in range(50):
+                subject.queue.add("default/rs")
+                api.break_watches()
+                await eventually(lambda: True)
+            await eventually(lambda: len(api.all(PODS)) >= 20)
+            await eventually(
+                lambda: (api.find(REPLICASETS, "default/rs") or {})["status"]["replicas"] == 20
+            )
+    assert len(api.all(PODS)) == 20
+    assert sum(verb == "create" for verb, kind, _ in api.calls if kind == "pods") == 20
+
+
+async def test_refused_pods_are_reported_and_tried_again() -> None:
+    api = FakeApi()
+    api.seed(REPLICASETS, replica_set(1))
+    api.fail_next(ForbiddenError("exceeded quota"))
+    subject, context = controller(api)
+    async with running(context.informers.run(), context.recorder.run()):
+        await context.informers.synced()
+        async with running(subject.run()):
+            await eventually(lambda: len(api.all(PODS)) == 1)
+            await context.recorder.flush()
+    reasons = {event["reason"]: event["message"] for event in api.all(EVENTS)}
+    assert reasons["FailedCreate"] == "Error creating: exceeded quota"
+    assert reasons["SuccessfulCreate"].startswith("Created pod: rs-")
