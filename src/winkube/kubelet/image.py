@@ -136,6 +136,12 @@ class ImagePuller:
         since, _ = self._failures.get(key, (0.0, ""))
         return self.backoffs.wait(key, since, self.clock.now())
 
+    def forget(self, key: str) -> None:
+        """The pod is gone: so are its failures."""
+        self.backoffs.forget(f"{key}/")
+        for known in [known for known in self._failures if known.startswith(f"{key}/")]:
+            del self._failures[known]
+
     async def _pull(self, name: str, sandbox: Any, credentials: Sequence[Credential]) -> Any:
         lock = self._locks.setdefault(name, asyncio.Lock())
         async with lock:

@@ -200,6 +200,9 @@ class FakeCri:
     async def _create(self, request: Any) -> Any:
         if request.pod_sandbox_id not in self.sandboxes:
             raise _not_found("CreateContainer", request.pod_sandbox_id)
+        if not self.sandboxes[request.pod_sandbox_id].ready:
+            text = "sandbox container is not running"
+            raise CriError("CreateContainer", grpc.StatusCode.UNKNOWN, text)
         key = f"container-{next(self._numbers)}"
         self.containers[key] = FakeContainer(
             key, request.pod_sandbox_id, request.config, self._now(), cri.CONTAINER_CREATED

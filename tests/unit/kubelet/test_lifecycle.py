@@ -182,10 +182,13 @@ async def test_a_pod_past_its_deadline_fails(node: Any, pod_of: Pods) -> None:
         assert node.cri.running() == []
 
 
-async def test_a_dead_sandbox_is_replaced_and_counts_as_a_restart(node: Any, pod_of: Pods) -> None:
+async def test_a_dead_sandbox_is_replaced_and_counts_as_a_restart(
+    hasty_node: Any, pod_of: Pods
+) -> None:
+    node = hasty_node
     async with node.up():
         node.create(pod_of())
-        await node.until_phase("Running")
+        await node.until(lambda: node.condition("Ready") == "True")
         for sandbox in list(node.cri.sandboxes.values()):
             sandbox.ready = False
         node.cri.exit("main", 255)

@@ -306,6 +306,7 @@ class PodWorker:
             await asyncio.to_thread(remove_cgroup, self.uid, config)
         self._tools.reader.forget(self.state)
         self._tools.tokens.forget(self.uid)
+        self._tools.images.forget(self.uid)
         self._tools.backoffs.forget(f"{self.uid}/")
 
     async def _delete(self) -> None:
