@@ -1,6 +1,7 @@
 """The CRI methods, each a few lines over the services; ``table`` is what the server binds."""
 
 import asyncio
+import base64
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from typing import Any, Final
 
 from winkube.runtime import container as containers_of
 from winkube.runtime import sandbox as sandboxes_of
+from winkube.runtime.config import RegistryAuth
 from winkube.runtime.container import ContainerService
-from winkube.runtime.errors import FailedPreconditionError
+from winkube.runtime.errors import FailedPreconditionError, InvalidArgumentError
 from winkube.runtime.exec import Executor
 from winkube.runtime.lifecycle import Lifecycle
 from winkube.runtime.network import PodNetwork
@@ -263,7 +265,7 @@ class Handlers:
         return cri.ImageStatusResponse(image=None if image is None else to_image(image))
 
     async def pull_image(self, request: Any) -> Any:
-        image = await self._images.pull(request.image.image)
+        image = await self._images.pull(request.image.image, to_auth(request.auth))
         return cri.PullImageResponse(image_ref=image.id)
 
     async def remove_image(self, request: Any) -> Any:
@@ -273,6 +275,20 @@ class Handlers:
 
 def _to_snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+def to_auth(auth: Any) -> RegistryAuth | None:
+    """Credentials as the kubelet sends them: in two fields, or as one base64 word."""
+    if auth.username or auth.password:
+        return RegistryAuth(auth.username, auth.password)
+    if not auth.auth:
+        return None
+    try:
+        text = base64.b64decode(auth.auth, validate=True).decode()
+    except ValueError:
+        raise InvalidArgumentError("the registry credentials are not base64") from None
+    username, _, password = text.partition(":")
+    return RegistryAuth(username, password.rstrip("\0"))
 
 
 def to_image(image: Image) -> Any:

@@ -1,10 +1,15 @@
 """The Windows runtime judged over its socket: real Wine, runc and conmon."""
 
 import asyncio
+import contextlib
 import os
 import shutil
+import socket
+import subprocess
+import time
+import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,9 @@ from winkube.linux import cgroup, mount, netns
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.base import ensure_base
 from winkube.runtime.config import RuntimeConfig
+from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
+from winkube.runtime.oci.images import ImageService
+from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.server import CriServer
 from winkube.wire import cri
 from winkube.wire.cri_client import CriClient, CriError
@@ -92,9 +100,12 @@ class Pod:
         self.id = answer.pod_sandbox_id
         return self
 
-    async def create(self, name: str, image: str, *command: str, **fields: Any) -> str:
+    async def create(
+        self, name: str, image: str, *command: str, pull: bool = True, **fields: Any
+    ) -> str:
         spec = cri.ImageSpec(image=image)
-        await self.client.call("PullImage", cri.PullImageRequest(image=spec))
+        if pull:
+            await self.client.call("PullImage", cri.PullImageRequest(image=spec))
         config = cri.ContainerConfig(
             metadata=cri.ContainerMetadata(name=name),
             image=spec,
@@ -134,6 +145,41 @@ class Pod:
         return "".join(
             part[3] + ("\n" if part[2] == "F" else "") for part in parts if part[1] == stream
         )
+
+
+@contextmanager
+def registry(folder: Path) -> Iterator[str]:
+    """Debian's docker-registry on loopback."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{probe.getsockname()[1]}"
+    settings = folder / "registry.yml"
+    settings.write_text(
+        f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {folder}/registry\n"
+        f"http:\n  addr: {host}\n"
+    )
+    with (folder / "registry.log").open("wb") as log:
+        child = subprocess.Popen(
+            ["docker-registry", "serve", str(settings)], stdout=log, stderr=log
+        )
+    try:
+        for _ in range(100):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{host}/v2/"):
+                break
+            time.sleep(0.05)
+        yield host
+    finally:
+        child.kill()
+        child.wait()
+
+
+def push(archive: Path, name: str) -> None:
+    source, target = f"oci-archive:{archive}", f"docker://{name}"
+    subprocess.run(
+        ["skopeo", "copy", "--insecure-policy", "--dest-tls-verify=false", source, target],
+        check=True,
+        capture_output=True,
+    )
 
 
 async def refused(call: Callable[[], Any]) -> CriError:
@@ -181,3 +227,205 @@ async def test_unknown_objects_are_not_found(config: RuntimeConfig) -> None:
         request = cri.ContainerStatusRequest(container_id="none")
         error = await refused(lambda: client.call("ContainerStatus", request))
         assert error.code == grpc.StatusCode.NOT_FOUND
+
+
+IIS = "mcr.microsoft.com/windows/servercore/iis"
+
+
+async def exec_sync(client: CriClient, container: str, *command: str, timeout: int = 30) -> Any:
+    request = cri.ExecSyncRequest(container_id=container, cmd=list(command), timeout=timeout)
+    return await client.call("ExecSync", request)
+
+
+async def test_iis_serves_its_page_and_writes_an_access_log(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("iis", IIS)
+        await pod.start(container)
+        page = await exec_sync(client, container, "curl", "-si", "http://localhost/")
+        assert b"200 OK" in page.stdout
+        assert b"Server: Microsoft-IIS/10.0" in page.stdout
+        outside = await exec_sync(client, container, "curl", "-s", "http://localhost/%2e%2e/x")
+        assert b"404" in outside.stdout
+        request = cri.StopContainerRequest(container_id=container, timeout=20)
+        async with asyncio.timeout(15):  # told to shut down, it does not wait for the kill
+            await client.call("StopContainer", request)
+        assert (await pod.wait(container)).exit_code == 0
+        assert " GET / - 80 - " in pod.output("iis")
+
+
+async def test_an_exec_has_its_own_streams_and_exit_code(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        env = [cri.KeyValue(key="GREETING", value=b"hello world")]
+        container = await pod.create("iis", IIS, envs=env)
+        await pod.start(container)
+        script = "echo %GREETING%& whoami& hostname& echo bad 1>&2& exit 70000"
+        done = await exec_sync(client, container, "cmd", "/c", script)
+        lines = done.stdout.decode().split("\r\n")
+        assert lines[:3] == ["hello world", "user manager\\containeradministrator", "web-0"]
+        assert done.stderr.decode().strip() == "bad"
+        assert done.exit_code == 70000
+        error = await refused(lambda: exec_sync(client, container, "no-such-program"))
+        assert "The system cannot find the file specified." in error.message
+        slow = ("ping", "-n", "30", "127.0.0.1")
+        late = await refused(lambda: exec_sync(client, container, *slow, timeout=1))
+        assert late.code == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+async def test_containers_outlive_their_server(config: RuntimeConfig, tmp_path: Path) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        kept = await pod.create("kept", IIS)
+        await pod.start(kept)
+        ended = await pod.create("ended", SERVERCORE, "cmd", "/c", "ping -n 3 127.0.0.1 & exit 11")
+        await pod.start(ended)
+    await asyncio.sleep(3)
+    async with serving(config) as client:
+        pod.client = client
+        assert (await pod.status(kept)).state == cri.CONTAINER_RUNNING
+        assert b"200" in (await exec_sync(client, kept, "curl", "-si", "http://localhost/")).stdout
+        assert (await pod.wait(ended)).exit_code == 11
+
+
+async def test_removing_a_pod_leaves_nothing(config: RuntimeConfig, tmp_path: Path) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("iis", IIS)
+        await pod.start(container)
+        for _ in range(2):
+            request = cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)
+            await client.call("StopPodSandbox", request)
+        for _ in range(2):
+            request = cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id)
+            await client.call("RemovePodSandbox", request)
+        listed = await client.call("ListContainers", cri.ListContainersRequest())
+        assert not listed.containers
+        assert not cgroup.exists(f"{config.cgroup_parent}/{pod.id}")
+        assert mount.list_mounts(tmp_path) == []
+        assert not any(config.containers.iterdir())
+
+
+def check_unprivileged(pids: list[int]) -> None:
+    assert pids
+    for pid in pids:
+        facts = Path(f"/proc/{pid}/status").read_text()
+        assert "CapEff:\t0000000000000000" in facts
+        assert "NoNewPrivs:\t1" in facts
+        assert "Seccomp:\t2" in facts
+        assert "Uid:\t0\t" not in facts
+
+
+async def test_a_container_sees_neither_host_nor_neighbour(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("host")
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        first = await pod.create("first", IIS)
+        await pod.start(first)
+        await exec_sync(client, first, "cmd", "/c", "echo x> C:\\mine.txt")
+        second = await pod.create("second", SERVERCORE, "ping", "-n", "60", "127.0.0.1")
+        await pod.start(second)
+        assert b"mine" not in (await exec_sync(client, second, "cmd", "/c", "dir C:\\")).stdout
+        listed = (await exec_sync(client, second, "tasklist")).stdout.lower()
+        assert b"ping.exe" in listed
+        assert b"servicemonitor" not in listed
+        assert (await exec_sync(client, second, "cmd", "/c", "dir Z:\\")).exit_code != 0
+        secret = f"\\\\?\\unix{str(tmp_path).replace('/', chr(92))}\\secret"
+        assert (await exec_sync(client, second, "cmd", "/c", f"type {secret}")).exit_code != 0
+        status = await pod.status(first)
+        assert status.state == cri.CONTAINER_RUNNING
+        check_unprivileged(cgroup.pids(f"{config.cgroup_parent}/{pod.id}/{first}"))
+
+
+async def test_volumes_limits_and_stats(config: RuntimeConfig, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o777)
+    data.chmod(0o777)
+    (data / "in.txt").write_text("from the host")
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        limits = cri.WindowsContainerResources(cpu_maximum=5000, memory_limit_in_bytes=512 << 20)
+        container = await pod.create(
+            "iis",
+            IIS,
+            mounts=[cri.Mount(container_path="C:\\Data\\vol", host_path=str(data))],
+            windows=cri.WindowsContainerConfig(
+                resources=limits,
+                security_context=cri.WindowsContainerSecurityContext(
+                    run_as_username="ContainerUser"
+                ),
+            ),
+        )
+        await pod.start(container)
+        script = "type C:\\data\\VOL\\in.txt& echo back> C:\\data\\vol\\out.txt& whoami"
+        done = await exec_sync(client, container, "cmd", "/c", script)
+        assert done.stdout.startswith(b"from the host")
+        assert b"containeruser" in done.stdout
+        assert (data / "out.txt").read_text().strip() == "back"
+        request = cri.ContainerStatsRequest(container_id=container)
+        stats = (await client.call("ContainerStats", request)).stats
+        assert stats.cpu.usage_core_nano_seconds.value > 0
+        assert 1 << 20 < stats.memory.working_set_bytes.value < 512 << 20
+        pods = await client.call("ListPodSandboxStats", cri.ListPodSandboxStatsRequest())
+        assert pods.stats[0].windows.containers[0].attributes.metadata.name == "iis"
+        status = await pod.status(container)
+        assert status.resources.windows.memory_limit_in_bytes == 512 << 20
+
+
+def build_image(path: Path, name: str, text: bytes) -> None:
+    layers = (
+        {"Files/Windows/System32/greet.cmd": ArchiveFile(b"@echo old\r\n")},
+        {
+            "Files/WINDOWS/system32/.wh.greet.cmd": ArchiveFile(),
+            "Files/app/greet.cmd": ArchiveFile(b"@echo " + text + b" %MOOD%\r\n"),
+            "Hives/Software_Delta": ArchiveFile(b"regf"),
+        },
+    )
+    config_ = ImageConfig(
+        os_version="10.0.17763.1",
+        entrypoint=("cmd", "/c", "greet.cmd"),
+        env={"MOOD": "well"},
+        working_dir="C:\\app",
+    )
+    write_archive(path, ArchiveImage(name, config_, layers))
+
+
+async def test_an_image_comes_from_a_registry(config: RuntimeConfig, tmp_path: Path) -> None:
+    with registry(tmp_path) as host:
+        name = f"{host}/team/greet:1"
+        build_image(tmp_path / "greet.tar", name, b"hello from a layer")
+        push(tmp_path / "greet.tar", name)
+        async with serving(config) as client:
+            pod = await Pod(client, tmp_path / "logs").run()
+            status = await pod.run_to_end("greet", name)
+            assert pod.output("greet").strip() == "hello from a layer well"
+            assert status.exit_code == 0
+            script = "if exist C:\\Windows\\System32\\greet.cmd exit 5"
+            assert (await pod.run_to_end("gone", name, "cmd", "/c", script)).exit_code == 0
+            missing = cri.PullImageRequest(image=cri.ImageSpec(image=f"{host}/team/none:1"))
+            error = await refused(lambda: client.call("PullImage", missing))
+            assert error.code == grpc.StatusCode.NOT_FOUND
+            images = (await client.call("ListImages", cri.ListImagesRequest())).images
+            assert [tag for image in images for tag in image.repo_tags] == [name]
+
+
+async def test_an_image_comes_from_an_archive(config: RuntimeConfig, tmp_path: Path) -> None:
+    build_image(tmp_path / "greet.tar", "example.com/greet:1", b"from a file")
+    service = ImageService(config)
+    async with serving(config) as client:
+        service.load()
+        await service.load_archive(tmp_path / "greet.tar")
+        pod = await Pod(client, tmp_path / "logs").run()
+        spec = cri.ImageSpec(image="example.com/greet:1")
+        request = cri.ImageStatusRequest(image=spec)
+        assert (await client.call("ImageStatus", request)).image.id
+        container = await pod.create("greet", "example.com/greet:1", pull=False)
+        await pod.start(container)
+        await pod.wait(container)
+        assert pod.output("greet").strip() == "from a file well"

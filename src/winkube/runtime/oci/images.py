@@ -1,97 +1,47 @@
 """The images of a node: which there are, where their files are, and how more arrive."""
 
 import asyncio
+import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Coroutine
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from winkube.runtime.config import RuntimeConfig
+from winkube.machines.wine.base import open_base
+from winkube.runtime.config import RegistryAuth, RuntimeConfig
 from winkube.runtime.oci import builtin
-from winkube.runtime.oci.errors import ImageNotFoundError, InvalidReferenceError
-from winkube.runtime.oci.model import Image, ImageConfig
+from winkube.runtime.oci.archive import load_archive
+from winkube.runtime.oci.blobs import BlobStore
+from winkube.runtime.oci.errors import ArchiveError, ImageNotFoundError, RegistryError
+from winkube.runtime.oci.index import ImageIndex, full_name
+from winkube.runtime.oci.manifest import (
+    Descriptor,
+    Manifest,
+    check_config,
+    choose_variant,
+    is_index,
+    parse_manifest,
+)
+from winkube.runtime.oci.model import Image, ImageConfig, parse_config
 from winkube.runtime.oci.reference import Reference, is_digest, parse_reference
+from winkube.runtime.oci.registry import (
+    RegistryClient,
+    open_session,
+    parse_document,
+    plan_endpoints,
+)
+from winkube.runtime.oci.unpack import chain_id, unpack_layer
 from winkube.runtime.toolchain import ensure_iis
 
-
-class ImageIndex:
-    """The node's image records: a JSON file each, named after the image's id."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._images: dict[str, Image] = {}
-
-    def __iter__(self) -> Iterator[Image]:
-        return iter(list(self._images.values()))
-
-    def load(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        for path in self._folder.glob("*.json"):
-            data = json.loads(path.read_text())
-            image = _to_image(data)
-            self._images[image.id] = image
-
-    def _path(self, image_id: str) -> Path:
-        return self._folder / f"{image_id.removeprefix('sha256:')}.json"
-
-    def save(self, image: Image) -> None:
-        path = self._path(image.id)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(asdict(image)))
-        part.replace(path)
-        self._images[image.id] = image
-
-    def drop(self, image_id: str) -> None:
-        self._path(image_id).unlink(missing_ok=True)
-        self._images.pop(image_id, None)
-
-    def find(self, name: str) -> Image | None:
-        """An image by id (whole, bare or the beginning of one), name with tag, or digest."""
-        if not name:
-            return None
-        bare = name.removeprefix("sha256:")
-        for image in self._images.values():
-            if image.id.removeprefix("sha256:") == bare:
-                return image
-        try:
-            wanted = str(parse_reference(name))
-        except InvalidReferenceError:
-            wanted = ""
-        for image in self._images.values():
-            if wanted and (wanted in image.tags or wanted in image.digests):
-                return image
-        matches = [i for i in self._images if len(bare) >= 6 and i[7:].startswith(bare)]
-        return self._images[matches[0]] if len(matches) == 1 else None
-
-    def add(self, image: Image) -> Image:
-        """Store the image; its names move here from any image that had them."""
-        for other in self:
-            if other.id == image.id:
-                image = replace(
-                    image,
-                    tags=tuple(dict.fromkeys((*other.tags, *image.tags))),
-                    digests=tuple(dict.fromkeys((*image.digests, *other.digests))),
-                )
-            elif set(other.tags) & set(image.tags):
-                self.save(replace(other, tags=tuple(t for t in other.tags if t not in image.tags)))
-        self.save(image)
-        return image
-
-
-def _to_image(data: dict[str, Any]) -> Image:
-    config = dict(data.pop("config"))
-    for key in ("entrypoint", "cmd", "diff_ids"):
-        config[key] = tuple(config[key])
-    for key in ("tags", "digests", "layers", "blobs"):
-        data[key] = tuple(data[key])
-    return Image(config=ImageConfig(**config), **data)
+_PARALLEL: Final = 3  # blobs of one image at a time
 
 
 class ImageService:
     def __init__(self, config: RuntimeConfig) -> None:
         self._config = config
         self._index = ImageIndex(config.images)
+        self._blobs = BlobStore(config.cache / "blobs")
 
     def load(self) -> None:
         self._index.load()
@@ -113,31 +63,143 @@ class ImageService:
         image = self._index.find(name)
         if image is None:
             return
-        tags = () if is_digest(name) else tuple(t for t in image.tags if t != _full_name(name))
+        tags = () if is_digest(name) else tuple(t for t in image.tags if t != full_name(name))
         if tags and tags != image.tags:
             self._index.save(replace(image, tags=tags))
         else:
             self._index.drop(image.id)
 
-    async def pull(self, name: str) -> Image:
+    # How images arrive
+
+    async def pull(self, name: str, auth: RegistryAuth | None = None) -> Image:
         reference = parse_reference(name)
         found = builtin.resolve(reference, self._config.personality)
         if found is not None:
             return self._index.add(builtin.to_image(found, reference))
-        return await self._pull_from_registry(reference)
+        registries = self._config.registries
+        auth = auth or registries.auths.get(reference.registry)
+        failures: list[RegistryError | ImageNotFoundError] = []
+        async with open_session() as session:
+            for endpoint in plan_endpoints(reference.registry, registries):
+                client = RegistryClient(session, endpoint, auth)
+                try:
+                    return await self._pull_from(client, reference)
+                except (RegistryError, ImageNotFoundError) as error:
+                    failures.append(error)
+        raise failures[-1]
 
-    async def _pull_from_registry(self, reference: Reference) -> Image:
-        raise ImageNotFoundError(str(reference))
+    async def _pull_from(self, client: RegistryClient, reference: Reference) -> Image:
+        data, digest = await client.manifest(reference)
+        top = digest if is_digest(digest) else _digest(data)
+        if reference.digest and _digest(data) != reference.digest:
+            raise RegistryError(str(reference), f"the manifest has the digest {_digest(data)}")
+        document = parse_document(data, str(reference))
+        if is_index(document):
+            variant = choose_variant(document, self._config.personality)
+            chosen = replace(reference, digest=variant.digest)
+            data, _ = await client.manifest(chosen)
+            if _digest(data) != variant.digest:
+                raise RegistryError(str(chosen), f"the manifest has the digest {_digest(data)}")
+            document = parse_document(data, str(chosen))
+        manifest = parse_manifest(document)
+        await client.blob(reference.repository, manifest.config, self._blobs)
+        config = self._read_config(manifest.config)
+        check_config(config, self._config.personality)
+        wanted = own_layers(manifest, config)
+        limit = asyncio.Semaphore(_PARALLEL)
+
+        async def fetch(descriptor: Descriptor) -> None:
+            async with limit:
+                await client.blob(reference.repository, descriptor, self._blobs)
+
+        await _all(*(fetch(descriptor) for descriptor, _ in wanted))
+        tags = (str(replace(reference, digest="")),) if reference.tag else ()
+        image = await self._unpack(manifest, config)
+        return self._index.add(replace(image, tags=tags, digests=(f"{reference.name}@{top}",)))
+
+    async def load_archive(self, path: Path) -> list[Image]:
+        """Add the images of a file; those for another host are refused."""
+        loaded = await asyncio.to_thread(load_archive, path, self._blobs, self._config.personality)
+        images = []
+        for item in loaded:
+            config = self._read_config(item.manifest.config)
+            check_config(config, self._config.personality)
+            image = await self._unpack(item.manifest, config)
+            tags = tuple(str(parse_reference(name)) for name in item.names)
+            images.append(self._index.add(replace(image, tags=tags)))
+        return images
+
+    def _read_config(self, descriptor: Descriptor) -> ImageConfig:
+        try:
+            document = json.loads(self._blobs.read(descriptor.digest))
+        except (ValueError, OSError) as error:
+            raise ArchiveError(f"the image's config cannot be read: {error}") from error
+        if not isinstance(document, dict):
+            raise ArchiveError("the image's config is not an object")
+        return parse_config(document)
+
+    async def _unpack(self, manifest: Manifest, config: ImageConfig) -> Image:
+        """Unpack the layers above the Windows base; the image without its names."""
+        base = open_base(self._config.cache)
+        below: list[Path] = [base.rootfs]
+        chain, chains = "", []
+        for descriptor, diff_id in own_layers(manifest, config):
+            chain = chain_id(chain, diff_id)
+            target = self._layer_folder(chain)
+            blob = self._blobs.path(descriptor.digest)
+            await asyncio.to_thread(unpack_layer, blob, target, tuple(below), diff_id)
+            below.insert(0, target)
+            chains.append(chain)
+        blobs = [manifest.config, *(d for d, _ in own_layers(manifest, config))]
+        return Image(
+            id=manifest.config.digest,
+            config=config,
+            size=sum(self._blobs.path(blob.digest).stat().st_size for blob in blobs),
+            layers=tuple(chains),
+            blobs=tuple(blob.digest for blob in blobs),
+        )
+
+    def _layer_folder(self, chain: str) -> Path:
+        base = open_base(self._config.cache)
+        return self._config.cache / "layers" / base.digest / chain.removeprefix("sha256:")
 
     async def layers(self, image: Image) -> list[Path]:
-        """The folders of the image's layers, lowest first."""
+        """The folders of the image's layers, lowest first; made again where they are missing."""
         if image.builtin == builtin.IIS:
             return [await asyncio.to_thread(ensure_iis, self._config.cache)]
-        return []
+        if image.builtin:
+            return []
+        folders = [self._layer_folder(chain) for chain in image.layers]
+        if not all(folder.is_dir() for folder in folders):
+            # A new base has new layer folders: spelling of names depends on it.
+            config, *layers = (Descriptor(digest) for digest in image.blobs)
+            kept = replace(
+                image.config,
+                diff_ids=image.config.diff_ids[-len(layers) :] if layers else (),
+                base_layers=0,
+            )
+            await self._unpack(Manifest(config, tuple(layers)), kept)
+        return folders
 
 
-def _full_name(name: str) -> str:
+def own_layers(manifest: Manifest, config: ImageConfig) -> list[tuple[Descriptor, str]]:
+    """The layers above the Windows base, which the emulated base stands in for."""
+    if len(manifest.layers) != len(config.diff_ids):
+        raise ArchiveError("the image's config and manifest disagree about its layers")
+    pairs = list(zip(manifest.layers, config.diff_ids, strict=True))
+    above = pairs[config.base_layers :]
+    return [pair for pair in above if not pair[0].is_foreign]
+
+
+def _digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+async def _all(*work: Coroutine[Any, Any, None]) -> None:
+    """Run side by side; the first failure stops the rest and is raised as itself."""
     try:
-        return str(parse_reference(name))
-    except InvalidReferenceError:
-        return name
+        async with asyncio.TaskGroup() as group:
+            for number, item in enumerate(work):
+                group.create_task(item, name=f"blob-{number}")
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures

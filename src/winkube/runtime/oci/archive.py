@@ -1,0 +1,211 @@
+"""Image archives: read what ``docker save`` and OCI tools write, and write OCI archives.
+
+Both kinds are tar files. Docker's has ``manifest.json`` naming config and layers by path; OCI's has
+``index.json`` and blobs by digest. Files inside are copied into the blob store, nothing is
+extracted by its own name.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from winkube.base.types import JsonObject
+from winkube.machines.personality import Personality
+from winkube.runtime.oci.blobs import BlobStore
+from winkube.runtime.oci.errors import ArchiveError
+from winkube.runtime.oci.manifest import (
+    MANIFEST_TYPES,
+    Descriptor,
+    Manifest,
+    choose_variant,
+    is_index,
+    parse_manifest,
+)
+from winkube.runtime.oci.model import ImageConfig, to_config
+
+_LAYER_TYPE: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
+_CONFIG_TYPE: Final = "application/vnd.oci.image.config.v1+json"
+_NAME_KEYS: Final = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
+_DOCUMENT_LIMIT: Final = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedImage:
+    names: tuple[str, ...]
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """A file of an image we make: its bytes, or a link's target."""
+
+    data: bytes = b""
+    mode: int = 0o644
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveImage:
+    """An image to write: each layer maps paths to files (Windows: below ``Files/``)."""
+
+    name: str
+    config: ImageConfig
+    layers: Sequence[Mapping[str, ArchiveFile]] = field(default_factory=tuple)
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _digest(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def _add(tar: tarfile.TarFile, name: str, file: ArchiveFile) -> None:
+    info = tarfile.TarInfo(name)
+    info.mode = file.mode
+    if file.link:
+        info.type, info.linkname = tarfile.SYMTYPE, file.link
+        tar.addfile(info)
+        return
+    info.size = len(file.data)
+    tar.addfile(info, io.BytesIO(file.data))
+
+
+def make_layer(files: Mapping[str, ArchiveFile]) -> tuple[bytes, str]:
+    """A compressed layer and its diff id; the same files give the same bytes."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        made: set[str] = set()
+        for name, file in sorted(files.items()):
+            parts = name.split("/")
+            for depth in range(1, len(parts)):
+                folder = "/".join(parts[:depth])
+                if folder not in made:
+                    made.add(folder)
+                    info = tarfile.TarInfo(folder)
+                    info.type, info.mode = tarfile.DIRTYPE, 0o755
+                    tar.addfile(info)
+            _add(tar, name, file)
+    return gzip.compress(plain.getvalue(), mtime=0), _digest(plain.getvalue())
+
+
+def write_archive(path: Path, image: ArchiveImage) -> str:
+    """Write an OCI archive with one image; its config's digest, which is the image's id."""
+    layers = [make_layer(files) for files in image.layers]
+    config = _json(to_config(replace(image.config, diff_ids=tuple(d for _, d in layers))))
+    manifest = _json(
+        {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST_TYPES[0],
+            "config": _descriptor(config, _CONFIG_TYPE),
+            "layers": [_descriptor(data, _LAYER_TYPE) for data, _ in layers],
+        }
+    )
+    platform = {"os": image.config.os, "architecture": image.config.architecture}
+    if image.config.os_version:
+        platform["os.version"] = image.config.os_version
+    entry = _descriptor(manifest, MANIFEST_TYPES[0]) | {
+        "platform": platform,
+        "annotations": dict.fromkeys(_NAME_KEYS, image.name),
+    }
+    files = {
+        "oci-layout": _json({"imageLayoutVersion": "1.0.0"}),
+        "index.json": _json({"schemaVersion": 2, "manifests": [entry]}),
+    }
+    for data in (config, manifest, *(data for data, _ in layers)):
+        files[f"blobs/sha256/{_digest(data).removeprefix('sha256:')}"] = data
+    with tarfile.open(path, "w") as tar:
+        for name, data in files.items():
+            _add(tar, name, ArchiveFile(data))
+    return _digest(config)
+
+
+def _descriptor(data: bytes, media_type: str) -> JsonObject:
+    return {"mediaType": media_type, "digest": _digest(data), "size": len(data)}
+
+
+def load_archive(path: Path, blobs: BlobStore, host: Personality) -> list[LoadedImage]:
+    """Copy the images of an archive that are meant for this host into the store."""
+    try:
+        with tarfile.open(path) as tar:
+            members = {entry.name.removeprefix("./"): entry for entry in tar if entry.isfile()}
+            archive = _Archive(tar, members, blobs)
+            if "index.json" in members:
+                return archive.load_oci(host)
+            if "manifest.json" in members:
+                return archive.load_docker()
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise ArchiveError(f"{path.name} is not an image archive: {error}") from error
+    raise ArchiveError(f"{path.name} has neither an index.json nor a manifest.json")
+
+
+class _Archive:
+    def __init__(
+        self, tar: tarfile.TarFile, members: dict[str, tarfile.TarInfo], blobs: BlobStore
+    ) -> None:
+        self._tar = tar
+        self._members = members
+        self._blobs = blobs
+
+    def _open(self, name: str) -> Any:
+        entry = self._members.get(name)
+        if entry is None:
+            raise ArchiveError(f"the archive has no {name}")
+        return self._tar.extractfile(entry)
+
+    def _document(self, name: str) -> Any:
+        entry = self._members.get(name)
+        if entry is None or entry.size > _DOCUMENT_LIMIT:
+            raise ArchiveError(f"the archive has no readable {name}")
+        try:
+            return json.loads(self._open(name).read())
+        except ValueError:
+            raise ArchiveError(f"{name} in the archive is not JSON") from None
+
+    def _blob_name(self, digest: str) -> str:
+        self._blobs.path(digest)  # refuses anything that is no digest
+        return f"blobs/sha256/{digest.removeprefix('sha256:')}"
+
+    def _keep(self, descriptor: Descriptor) -> Descriptor:
+        if not self._blobs.has(descriptor.digest):
+            name = self._blob_name(descriptor.digest)
+            if name in self._members:
+                self._blobs.add_file(self._open(name), descriptor.digest)
+            elif not descriptor.is_foreign:
+                raise ArchiveError(f"the archive lacks the blob {descriptor.digest}")
+        return descriptor
+
+    def load_oci(self, host: Personality) -> list[LoadedImage]:
+        return [
+            self._load_oci_entry(entry, host)
+            for entry in self._document("index.json").get("manifests") or []
+        ]
+
+    def _load_oci_entry(self, entry: JsonObject, host: Personality) -> LoadedImage:
+        document = self._document(self._blob_name(str(entry.get("digest"))))
+        if is_index(document):
+            variant = choose_variant(document, host)
+            document = self._document(self._blob_name(variant.digest))
+        manifest = parse_manifest(document)
+        for descriptor in (manifest.config, *manifest.layers):
+            self._keep(descriptor)
+        annotations = entry.get("annotations") or {}
+        # A bare tag is what tools write when the archive has no name for its image.
+        names = [annotations[key] for key in _NAME_KEYS if "/" in annotations.get(key, "")]
+        return LoadedImage(tuple(dict.fromkeys(names)), manifest)
+
+    def load_docker(self) -> list[LoadedImage]:
+        images = []
+        for entry in self._document("manifest.json"):
+            config = self._blobs.add_file(self._open(entry["Config"]))
+            layers = [self._blobs.add_file(self._open(name)) for name in entry["Layers"]]
+            manifest = Manifest(Descriptor(config), tuple(map(Descriptor, layers)))
+            images.append(LoadedImage(tuple(entry.get("RepoTags") or ()), manifest))
+        return images
