@@ -31,7 +31,7 @@ from cryptography.x509.oid import NameOID
 
 CONNECTIONS = 32
 PODS = 5000
-GETS = 8000
+GETS = int(os.environ.get("WINKUBE_BENCH_GETS", "8000"))
 LISTS = 10
 
 

@@ -16,6 +16,7 @@ from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.discovery import Discovery
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.encryption import Encryption
+from winkube.apiserver.expiry import EventExpiry
 from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.openapi.document import OpenApi
@@ -46,6 +47,7 @@ class Parts:
     registry: Registry
     edge: Edge
     kubelets: Kubelets
+    expiry: EventExpiry
 
     async def close(self) -> None:
         await self.kubelets.close()
@@ -92,7 +94,8 @@ def assemble(
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, tokens, kubelets)
-    return Parts(cache, registry, edge, kubelets)
+    expiry = EventExpiry(resources, registry.storage, clock)
+    return Parts(cache, registry, edge, kubelets, expiry)
 
 
 def _install_subresources(

@@ -33,6 +33,9 @@ async def read_body(request: web.BaseRequest) -> bytes:
         raise _too_large()
     if not request.body_exists:
         return b""
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.content.iter_any():

@@ -27,6 +27,9 @@ WINDOW: Final = 4096  # changes remembered per resource
 QUEUE: Final = 8192  # changes a watcher may be behind before it is cut off
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+# A field of TRIGGER_FIELDS and its value.
+Trigger = tuple[str, str]
+TRIGGER_FIELDS: Final = ("metadata.name", "spec.nodeName")
 Decode = Callable[[str, bytes], bytes]
 
 
@@ -92,13 +95,14 @@ class ResourceCache:
         self._limit = window
         self._queue = queue
         self._watchers: dict[Watcher, str] = {}
+        self._triggered: dict[Trigger, dict[Watcher, str]] = {}
 
     def __len__(self) -> int:
         return len(self._items)
 
     @property
     def watchers(self) -> int:
-        return len(self._watchers)
+        return len(self._watchers) + sum(map(len, self._triggered.values()))
 
     def get(self, key: str) -> Item | None:
         return self._items.get(key)
@@ -139,13 +143,20 @@ class ResourceCache:
         return recent
 
     @contextmanager
-    def subscribe(self, prefix: str = "") -> Iterator[Watcher]:
+    def subscribe(self, prefix: str = "", trigger: Trigger | None = None) -> Iterator[Watcher]:
+        """Follow the keys under a prefix; with a trigger, only objects that have this value.
+
+        Thousands of kubelets each watch the pods of one node: a change must not wake them all.
+        """
         watcher = Watcher(self._queue)
-        self._watchers[watcher] = prefix
+        watchers = self._watchers if trigger is None else self._triggered.setdefault(trigger, {})
+        watchers[watcher] = prefix
         try:
             yield watcher
         finally:
-            self._watchers.pop(watcher, None)
+            watchers.pop(watcher, None)
+            if trigger is not None and not watchers:
+                self._triggered.pop(trigger, None)
 
     def load(self, items: Sequence[Item], revision: int) -> None:
         """Start over from a listing; whoever watches has to list again."""
@@ -153,8 +164,9 @@ class ResourceCache:
         self._keys = sorted(self._items)
         self._window.clear()
         self.expired = revision
-        for watcher in self._watchers:
-            watcher.cut()
+        for watchers in (self._watchers, *self._triggered.values()):
+            for watcher in watchers:
+                watcher.cut()
 
     def put(self, item: Item, revision: int) -> None:
         previous = self._items.get(item.key)
@@ -175,10 +187,26 @@ class ResourceCache:
         if len(self._window) >= self._limit:
             self.expired = self._window.popleft().revision
         self._window.append(change)
-        key = change.item.key
-        for watcher, prefix in self._watchers.items():
-            if not prefix or key.startswith(prefix):
-                watcher.offer(change)
+        _offer(self._watchers, change)
+        if self._triggered:
+            for trigger in _triggers(change):
+                _offer(self._triggered.get(trigger) or {}, change)
+
+
+def _offer(watchers: dict[Watcher, str], change: Change) -> None:
+    key = change.item.key
+    for watcher, prefix in watchers.items():
+        if not prefix or key.startswith(prefix):
+            watcher.offer(change)
+
+
+def _triggers(change: Change) -> set[Trigger]:
+    """The indexed values an object has now or had before."""
+    found: set[Trigger] = {("metadata.name", change.item.name)}
+    for item in (change.item, change.previous):
+        if item is not None:
+            found.add(("spec.nodeName", (item.view.get("spec") or {}).get("nodeName") or ""))
+    return found
 
 
 class Cache:

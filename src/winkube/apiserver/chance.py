@@ -7,7 +7,7 @@ children would repeat each other).
 import random
 from uuid import UUID
 
-from winkube.base.ids import random_suffix
+from winkube.base.ids import SUFFIX_ALPHABET
 
 
 class Chance:
@@ -18,4 +18,4 @@ class Chance:
         return str(UUID(int=self._random.getrandbits(128), version=4))
 
     def suffix(self) -> str:
-        return random_suffix(rng=self._random)
+        return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from ipaddress import ip_address
+from typing import Final
 
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import AlreadyExistsError
@@ -10,14 +11,18 @@ from winkube.apiserver.auth.bootstrap import bootstrap_bindings, bootstrap_roles
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.create import create
+from winkube.apiserver.registry.update import store_update
+from winkube.apiserver.served import Served
 from winkube.apiserver.services.address import service_address
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)
 
+_OURS: Final = frozenset({"endpoints", "endpointslices"})
 Seed = tuple[tuple[str, str, str], str, JsonObject]  # resource, namespace, object
 
 
@@ -26,7 +31,10 @@ async def seed(registry: Registry, config: ApiServerConfig) -> None:
         served = registry.resources.find(group, version, plural)
         if served is None:
             continue
-        if served.cache.get(served.key(namespace, obj["metadata"]["name"])) is not None:
+        item = served.cache.get(served.key(namespace, obj["metadata"]["name"]))
+        if item is not None:
+            if plural in _OURS:
+                await _refresh(registry, served, item, obj)
             continue
         obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
         apply_defaults(served.kind, obj)
@@ -34,6 +42,15 @@ async def seed(registry: Registry, config: ApiServerConfig) -> None:
             await create(registry, served, namespace, obj, WriteOptions(SELF))
         except AlreadyExistsError:
             log.debug("seed exists", extra={"key": obj["metadata"]["name"]})
+
+
+async def _refresh(registry: Registry, served: Served, item: Item, wanted: JsonObject) -> None:
+    """Where this server is reached may change between its lives: its endpoints follow."""
+    obj = item.load()
+    for field, value in wanted.items():
+        if field != "metadata":
+            obj[field] = value
+    await store_update(registry, served, item, obj, WriteOptions(SELF))
 
 
 def _objects(config: ApiServerConfig) -> Iterator[Seed]:

@@ -14,7 +14,7 @@ import orjson
 from aiohttp import web
 
 from winkube.api.errors import ApiError, Cause, ExpiredError, InvalidError
-from winkube.apiserver.cache import Cache, Change, Watcher
+from winkube.apiserver.cache import TRIGGER_FIELDS, Cache, Change, Trigger, Watcher
 from winkube.apiserver.call import Call
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
@@ -75,7 +75,7 @@ class WatchServer:
         params = WatchParams.parse(call.query)
         folder = call.served.folder(call.target.namespace)
         stream = _Stream(call, selection, self._renderer)
-        with call.served.cache.subscribe(folder) as watcher:
+        with call.served.cache.subscribe(folder, _trigger(selection)) as watcher:
             # No await between these: nothing may change between the state and the subscription.
             revision = self._cache.revision
             try:
@@ -130,6 +130,14 @@ class WatchServer:
                 bookmark = now + _BOOKMARK_SECONDS
             if data:
                 await stream.write(data)
+
+
+def _trigger(selection: Selection) -> Trigger | None:
+    for field in TRIGGER_FIELDS:
+        value = selection.fields.exact(field)
+        if value is not None:
+            return field, value
+    return None
 
 
 class _Stream:

@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import datetime
 import http.client
 import ipaddress
+import pickle
 import socket
 import ssl
 import subprocess
@@ -303,6 +305,29 @@ class Http:
 @pytest.fixture(scope="session")
 def api(server: Running) -> Http:
     return Http(server)
+
+
+@pytest.fixture
+def own_server() -> Callable[[Path], tuple[Path, socket.socket, Http]]:
+    """Prepare a server for a process of its own: pickled configuration, socket, client."""
+
+    def prepare(folder: Path) -> tuple[Path, socket.socket, Http]:
+        authority = Authority(folder)
+        sock = listen()
+        sock.listen(128)
+        config = make_config(folder, authority, sock)
+        fields = {
+            entry.name: getattr(config, entry.name)
+            for entry in dataclasses.fields(config)
+            if entry.name != "sockets"
+        }
+        path = folder / "config.pickle"
+        path.write_bytes(pickle.dumps(fields))
+        admin = authority.issue("admin", "kubernetes-admin", ("system:masters",))
+        url = f"https://127.0.0.1:{sock.getsockname()[1]}"
+        return path, sock, Http(Running(url, authority, folder, admin))
+
+    return prepare
 
 
 @pytest.fixture

@@ -89,3 +89,26 @@ async def test_unknown_keys_still_advance_the_revision() -> None:
         await store.create("/registry/unknown/x", b"{}")
         await cache.reach(1)
         task.cancel()
+
+
+async def test_trigger_wakes_only_those_it_concerns() -> None:
+    def pod(node: str, revision: int) -> Item:
+        data = b'{"metadata":{"name":"p"},"spec":{"nodeName":"%b"}}' % node.encode()
+        return Item(f"{PREFIX}n/p", data, revision, ("n", "p"))
+
+    cache = ResourceCache(PREFIX)
+    one, two = ("spec.nodeName", "one"), ("spec.nodeName", "two")
+    with (
+        cache.subscribe(trigger=one) as first,
+        cache.subscribe(trigger=two) as second,
+        cache.subscribe(trigger=("metadata.name", "p")) as named,
+        cache.subscribe(trigger=("metadata.name", "q")) as other,
+    ):
+        cache.put(pod("", 1), 1)
+        cache.put(pod("one", 2), 2)
+        cache.put(pod("two", 3), 3)
+        assert [change.revision for change in await first.take(1)] == [2, 3]
+        assert [change.revision for change in await second.take(1)] == [3]
+        assert len(await named.take(1)) == 3
+        assert await other.take(0) == []
+    assert cache.watchers == 0

@@ -1,0 +1,108 @@
+"""Logs, exec and proxies reach the kubelet the Node names."""
+
+import asyncio
+import ssl
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+
+@pytest.fixture
+def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
+    """A kubelet that writes down what it is asked; its port and its notes."""
+    asked: list[str] = []
+    cert, key = server.authority.issue("kubelet", "system:node:n1", ("system:nodes",))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(server.authority.file))
+    context.load_cert_chain(cert, key)
+    context.verify_mode = ssl.CERT_REQUIRED
+    started, control = threading.Event(), dict[str, Any]()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        asked.append(request.path_qs)
+        if "follow" not in request.query:
+            return web.Response(text=f"kubelet {request.path}\n")
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for number in range(3):
+            await response.write(b"line %d\n" % number)
+            await asyncio.sleep(0.05)
+        return response
+
+    async def main() -> None:
+        handler = web.Server(answer)
+        loop = asyncio.get_running_loop()
+        listener = await loop.create_server(handler, "127.0.0.1", 0, ssl=context)
+        control["port"] = listener.sockets[0].getsockname()[1]
+        control["loop"], control["stop"] = loop, asyncio.Event()
+        started.set()
+        await control["stop"].wait()
+        listener.close()
+        await handler.shutdown(1)
+
+    thread = threading.Thread(target=lambda: asyncio.run(main()))
+    thread.start()
+    started.wait(10)
+    yield control["port"], asked
+    control["loop"].call_soon_threadsafe(control["stop"].set)
+    thread.join(10)
+
+
+@pytest.fixture
+def pod(api: Any, kubelet: tuple[int, list[str]], space: str) -> Iterator[str]:
+    """A pod on a node whose kubelet is ours."""
+    port, _ = kubelet
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+    }
+    assert (
+        api("POST", "/api/v1/nodes", {"metadata": {"name": "n1"}, "status": status}).status == 201
+    )
+    pods = f"/api/v1/namespaces/{space}/pods"
+    containers = [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]
+    api("POST", pods, {"metadata": {"name": "p"}, "spec": {"containers": containers}})
+    api("POST", f"{pods}/p/binding", {"target": {"name": "n1"}})
+    yield f"{pods}/p"
+    api("DELETE", "/api/v1/nodes/n1")
+
+
+def test_log_asks_the_kubelet(api: Any, pod: str, kubelet: Any, space: str) -> None:
+    answer = api("GET", f"{pod}/log?container=a&tailLines=5&pretty=true")
+    assert answer.body == f"kubelet /containerLogs/{space}/p/a\n".encode()
+    assert kubelet[1] == [f"/containerLogs/{space}/p/a?tailLines=5"]
+    assert api("GET", f"{pod}/log?container=a&follow=true").body == b"line 0\nline 1\nline 2\n"
+
+
+def test_log_of_several_containers_needs_a_name(api: Any, pod: str) -> None:
+    answer = api("GET", f"{pod}/log")
+    assert answer.status == 400
+    assert answer.message == ("a container name must be specified for pod p, choose one of: [a b]")
+    assert api("GET", f"{pod}/log?container=z").message == "container z is not valid for pod p"
+
+
+def test_kubectl_prints_the_log(kubectl: Any, pod: str, space: str) -> None:
+    assert kubectl("logs", "p", "-c", "b", "-n", space) == f"kubelet /containerLogs/{space}/p/b\n"
+
+
+def test_node_proxy_passes_path_and_query(api: Any, pod: str, kubelet: Any) -> None:
+    answer = api("GET", "/api/v1/nodes/n1/proxy/stats/summary?only=1")
+    assert answer.body == b"kubelet /stats/summary\n"
+    assert kubelet[1][-1] == "/stats/summary?only=1"
+
+
+def test_unreachable_kubelet_is_unavailable(api: Any, pod: str) -> None:
+    patch = {"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}}
+    merge = "application/merge-patch+json"
+    api("PATCH", "/api/v1/nodes/n1/status", patch, Content_Type=merge)
+    answer = api("GET", f"{pod}/log?container=a")
+    assert (answer.status, answer.body["reason"]) == (503, "ServiceUnavailable")
+
+
+def test_exec_without_upgrade_is_a_bad_request(api: Any, pod: str) -> None:
+    answer = api("POST", f"{pod}/exec?command=ls&stdout=1")
+    assert (answer.status, answer.message) == (400, "Upgrade request required")
+    missing = api("POST", f"{pod}/exec")
+    assert missing.message == "you must specify at least 1 command for the container"
