@@ -117,6 +117,11 @@ _BY_KIND: Final[Mapping[tuple[str, str], Mapping[str, Read]]] = {
 }
 
 
+def has_own_fields(kind: Kind | None) -> bool:
+    """Whether selectors of this kind reach beyond its metadata."""
+    return kind is not None and (kind.group, kind.kind) in _BY_KIND
+
+
 def supported_fields(kind: Kind | None) -> Mapping[str, Read]:
     if kind is None:
         return _COMMON

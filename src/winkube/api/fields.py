@@ -192,7 +192,7 @@ class _Reporter:
 
 def _type_message(shape: Shape, value: Any, place: _Place) -> str:
     if shape.type is Type.QUANTITY and isinstance(value, (str, int, float)):
-        return f"json: {QuantityError(value).message}"
+        return _quantity_message(value)
     if shape.type is Type.TIME and isinstance(value, str):
         layout = "2006-01-02T15:04:05Z07:00"
         return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
@@ -201,6 +201,14 @@ def _type_message(shape: Shape, value: Any, place: _Place) -> str:
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
     into = target or " into Go value"
     return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {_go_type(shape)}"
+
+
+def _quantity_message(value: Any) -> str:
+    try:
+        canonical_quantity(value)
+    except QuantityError as error:
+        return error.message
+    return QuantityError(value).message
 
 
 def _json_name(value: Any, shape: Shape) -> str:

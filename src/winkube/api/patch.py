@@ -85,7 +85,7 @@ def _container(root: JsonObject, path: Sequence[str], op: str) -> Any:
         if isinstance(here, dict) and step in here:
             here = here[step]
         elif isinstance(here, list):
-            here = here[_index(here, step, op, last=len(here) - 1)]
+            here = here[_index(step, op, last=len(here) - 1)]
         else:
             raise _missing(op, path)
     if not isinstance(here, (dict, list)):
@@ -93,12 +93,15 @@ def _container(root: JsonObject, path: Sequence[str], op: str) -> Any:
     return here
 
 
-def _index(items: list[Any], step: str, op: str, *, last: int) -> int:
-    if not (step.isascii() and step.isdigit() and len(step) < 10):
+def _index(step: str, op: str, *, last: int) -> int:
+    """Upstream's library counts negative indexes from the end."""
+    digits = step.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(step) < 10):
         raise PatchFailedError(f"{op} operation has an invalid array index {step!r}")
-    if int(step) > last:
+    index = int(step) if digits == step else last + 1 + int(step)
+    if not 0 <= index <= last:
         raise PatchFailedError(f"{op} operation's array index {step} is out of bounds")
-    return int(step)
+    return index
 
 
 def _missing(op: str, path: Sequence[str]) -> PatchFailedError:
@@ -109,7 +112,7 @@ def _missing(op: str, path: Sequence[str]) -> PatchFailedError:
 def _get(root: JsonObject, path: Sequence[str], op: str) -> Any:
     parent = _container(root, path, op)
     if isinstance(parent, list):
-        return parent[_index(parent, path[-1], op, last=len(parent) - 1)]
+        return parent[_index(path[-1], op, last=len(parent) - 1)]
     if path[-1] not in parent:
         raise _missing(op, path)
     return parent[path[-1]]
@@ -122,14 +125,18 @@ def _put(root: JsonObject, path: Sequence[str], value: Any) -> None:
     elif path[-1] == "-":
         parent.append(value)
     else:
-        parent.insert(_index(parent, path[-1], "add", last=len(parent)), value)
+        parent.insert(_index(path[-1], "add", last=len(parent)), value)
 
 
 def _drop(root: JsonObject, path: Sequence[str], op: str) -> Any:
     value = _get(root, path, op)
     parent = _container(root, path, op)
-    del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
+    del parent[_place(parent, path[-1], op)]
     return value
+
+
+def _place(parent: Any, step: str, op: str) -> Any:
+    return _index(step, op, last=len(parent) - 1) if isinstance(parent, list) else step
 
 
 def _op_add(root: JsonObject, op: JsonObject, path: list[str]) -> None:
@@ -141,9 +148,9 @@ def _op_remove(root: JsonObject, op: JsonObject, path: list[str]) -> None:
 
 
 def _op_replace(root: JsonObject, op: JsonObject, path: list[str]) -> None:
-    _get(root, path, "replace")
+    # Upstream's library takes a member that is missing for one that is null.
     parent = _container(root, path, "replace")
-    parent[int(path[-1]) if isinstance(parent, list) else path[-1]] = _value(op)
+    parent[_place(parent, path[-1], "replace")] = _value(op)
 
 
 def _op_move(root: JsonObject, op: JsonObject, path: list[str]) -> None:

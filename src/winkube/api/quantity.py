@@ -14,11 +14,11 @@ from winkube.api.errors import BadRequestError
 _QUANTITY: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([a-zA-Z]*[-+]?\d*)", re.ASCII)
 _EXPONENT: Final = re.compile(r"[eE]([-+]?\d+)", re.ASCII)
 _BINARY: Final = {s: 1024**n for n, s in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
-_DECIMAL: Final = {
-    "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000), "": Fraction(1),
-    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
-    "P": Fraction(10**15), "E": Fraction(10**18),
+_EXPONENTS: Final = {
+    "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
 }  # fmt: skip
+_SUFFIXES: Final = {exponent: suffix for suffix, exponent in _EXPONENTS.items()}
+_QUICK_DIGITS: Final = 18
 _NANO: Final = 10**9
 _MAX: Final = 2**63 - 1
 # A longer text is hostile: nobody writes 60 digits, and exponents this size would fill memory.
@@ -29,6 +29,8 @@ INVALID: Final = (
     "quantities must match the regular expression "
     r"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
+
+INVALID_SUFFIX: Final = "unable to parse quantity's suffix"
 
 
 class QuantityError(BadRequestError):
@@ -54,8 +56,21 @@ def to_bytes(value: str | int | float) -> int:
 @functools.lru_cache(maxsize=4096)
 def canonical_quantity(value: str | int | float) -> str:
     """The text the API server gives back for this one."""
-    number, family = _parse(value if isinstance(value, str) else repr(value))
-    return format_quantity(number, family)
+    text = value.strip() if isinstance(value, str) else repr(value)
+    number, family = _parse(text)
+    return text if _is_kept(text, family) else format_quantity(number, family)
+
+
+def _is_kept(text: str, family: str) -> bool:
+    """Whether upstream's quick path takes the author's text for canonical: ``47.707M`` is."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None or family == "BinarySI":
+        return False
+    digits, fraction = (match[2].lstrip("0") or "0") + (match[3] or ""), len(match[3] or "")
+    exponent = _EXPONENTS.get(match[4])
+    scale = (int(match[4][1:]) if exponent is None else exponent) - fraction
+    quick = len(digits) <= _QUICK_DIGITS and scale >= -9
+    return quick and scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def format_quantity(value: Fraction | int, family: str = "DecimalSI") -> str:
@@ -68,14 +83,13 @@ def format_quantity(value: Fraction | int, family: str = "DecimalSI") -> str:
         return _format_binary(int(number))
     nano = _ceil_away(number * _NANO)
     zeros = 0
-    while nano % 1000 == 0 and zeros < 9:
+    while nano % 1000 == 0 and (zeros < 9 or family == "DecimalExponent"):
         nano //= 1000
         zeros += 1
     exponent = zeros * 3 - 9
     if family == "DecimalExponent":
         return f"{nano}e{exponent}" if exponent else str(nano)
-    suffix = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
-    return f"{nano}{suffix[exponent]}"
+    return f"{nano}{_SUFFIXES[exponent]}"
 
 
 def _format_binary(number: int) -> str:
@@ -95,22 +109,25 @@ def _parse(text: str) -> tuple[Fraction, str]:
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
     scale, family = _scale(text, suffix)
     number = Fraction(int((whole + fraction) or "0"), 10 ** len(fraction)) * scale
-    # Never below a nano unit and never beyond an int64, as upstream rounds and caps.
-    number = min(Fraction(_ceil_away(number * _NANO), _NANO), Fraction(_MAX))
+    # Never finer than a nano unit; binary quantities never beyond an int64, as upstream caps.
+    number = Fraction(_ceil_away(number * _NANO), _NANO)
+    if family == "BinarySI":
+        number = min(number, Fraction(_MAX))
     return (-number if sign == "-" else number), family
 
 
 def _scale(text: str, suffix: str) -> tuple[Fraction, str]:
-    if suffix in _DECIMAL:
-        return _DECIMAL[suffix], "DecimalSI"
+    if suffix in _EXPONENTS:
+        return Fraction(10) ** _EXPONENTS[suffix], "DecimalSI"
     if suffix in _BINARY:
         return Fraction(_BINARY[suffix]), "BinarySI"
     match = _EXPONENT.fullmatch(suffix)
     if match is None:
-        raise QuantityError(text)
+        known = not set(suffix.rstrip("0123456789")) - set("eEinumkKMGTP-+")
+        raise QuantityError(text, INVALID_SUFFIX if known else INVALID)
     exponent = int(match[1])
     if abs(exponent) > _MAX_EXPONENT:
-        raise QuantityError(text)
+        raise QuantityError(text, INVALID_SUFFIX)
     return Fraction(10) ** exponent, "DecimalExponent"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.errors import BadRequestError
-from winkube.api.field_labels import supported_fields
+from winkube.api.field_labels import has_own_fields, supported_fields
 from winkube.api.kinds import Kind
 from winkube.api.names import is_label_value, label_key_problems, label_value_problems
 from winkube.base.types import JsonObject
@@ -252,10 +252,10 @@ def parse_field_selector(text: str, kind: Kind | None = None) -> FieldSelector:
 
 
 def _unsupported(field: str, kind: Kind | None) -> str:
-    target = f'"{kind.api_version}, Kind={kind.kind}"' if kind is not None else "this resource"
-    if kind is not None and kind.gvk == ("", "v1", "Pod"):
+    if has_own_fields(kind):
         return f"field label not supported: {field}"
-    return f'"{field}" is not a known field selector for {target}: field label not supported'
+    known = '"metadata.name", "metadata.namespace"'
+    return f'"{field}" is not a known field selector: only {known}'
 
 
 def _split_terms(text: str) -> Sequence[str]:

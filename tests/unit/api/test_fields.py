@@ -86,7 +86,7 @@ def test_unknown_fields_are_named_with_their_index() -> None:
         ),
         (
             {"containers": [{"resources": {"limits": {"cpu": "1 core"}}}]},
-            "json: quantities must match the regular expression "
+            "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
     ],

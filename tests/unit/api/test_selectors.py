@@ -125,8 +125,10 @@ def test_a_field_selector_tells_the_value_it_fixes() -> None:
 def test_unknown_fields_are_refused_by_kind() -> None:
     with pytest.raises(BadRequestError, match=r"field label not supported: spec\.nope"):
         parse_field_selector("spec.nope=1", POD)
-    with pytest.raises(BadRequestError, match="is not a known field selector"):
+    with pytest.raises(BadRequestError, match=r"field label not supported: spec\.nodeName"):
         parse_field_selector("spec.nodeName=1", NODE)
+    with pytest.raises(BadRequestError, match=r'only "metadata\.name", "metadata\.namespace"'):
+        parse_field_selector("spec.nodeName=1", KINDS.by_gvk("", "v1", "ConfigMap"))
     with pytest.raises(BadRequestError, match="can't understand"):
         parse_field_selector("metadata.name", POD)
 

@@ -211,6 +211,43 @@ def _api_service(obj: JsonObject, now: float) -> list[Any]:
     return [named(obj), target, shown, age(obj, now)]
 
 
+def _flow_schema(obj: JsonObject, now: float) -> list[Any]:
+    spec = spec_of(obj)
+    level = (spec.get("priorityLevelConfiguration") or {}).get("name") or ""
+    method = (spec.get("distinguisherMethod") or {}).get("type") or NONE
+    dangling = (get_condition(obj, "Dangling") or {}).get("status") or "?"
+    return [
+        named(obj), level, spec.get("matchingPrecedence") or 0, method, age(obj, now), dangling,
+    ]  # fmt: skip
+
+
+def _priority_level(obj: JsonObject, now: float) -> list[Any]:
+    spec = spec_of(obj)
+    limited = spec.get("limited") or spec.get("exempt") or {}
+    queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
+    sizes = [queuing.get(field) or NONE for field in ("queues", "handSize", "queueLengthLimit")]
+    shares = limited.get("nominalConcurrencyShares")
+    shown = NONE if shares is None else shares
+    return [named(obj), spec.get("type") or "", shown, *sizes, age(obj, now)]
+
+
+def _resource_claim(obj: JsonObject, now: float) -> list[Any]:
+    status = status_of(obj)
+    states = ["deleted"] if (obj.get("metadata") or {}).get("deletionTimestamp") else []
+    if status.get("allocation") is None:
+        states = states or ["pending"]
+    else:
+        states += ["allocated", *(["reserved"] if status.get("reservedFor") else [])]
+    return [named(obj), ",".join(states), age(obj, now)]
+
+
+def _resource_slice(obj: JsonObject, now: float) -> list[Any]:
+    spec = spec_of(obj)
+    node = spec.get("nodeName") or ("<all-nodes>" if spec.get("allNodes") else NONE)
+    pool = (spec.get("pool") or {}).get("name") or ""
+    return [named(obj), node, spec.get("driver") or "", pool, age(obj, now)]
+
+
 ENDPOINT_SLICE = Printer(("Name", "AddressType", "Ports", "Endpoints", "Age"), _endpoint_slice)
 INGRESS = Printer(("Name", "Class", "Hosts", "Address", "Ports", "Age"), _ingress)
 INGRESS_CLASS = Printer(("Name", "Controller", "Parameters", "Age"), _ingress_class)
@@ -249,3 +286,18 @@ POLICY = Printer(("Name", "Validations#", "ParamKind", "Age"), _policy)
 POLICY_BINDING = Printer(("Name", "PolicyName", "ParamRef", "Age"), _policy_binding)
 DEFINITION = Printer(("Name", "Created At"), _definition)
 API_SERVICE = Printer(("Name", "Service", "Available", "Age"), _api_service)
+FLOW_SCHEMA = Printer(
+    (
+        "Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL",
+    ),
+    _flow_schema,
+)  # fmt: skip
+PRIORITY_LEVEL = Printer(
+    (
+        "Name", "Type", "NominalConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit",
+        "Age",
+    ),
+    _priority_level,
+)  # fmt: skip
+RESOURCE_CLAIM = Printer(("Name", "State", "Age"), _resource_claim)
+RESOURCE_SLICE = Printer(("Name", "Node", "Driver", "Pool", "Age"), _resource_slice)

@@ -8,6 +8,7 @@ from winkube.api.printing.pod import POD
 from winkube.api.printing.printer import Printer
 
 _ADMISSION: Final = "admissionregistration.k8s.io"
+_FLOW: Final = "flowcontrol.apiserver.k8s.io"
 _NETWORKING: Final = "networking.k8s.io"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _STORAGE: Final = "storage.k8s.io"
@@ -63,6 +64,10 @@ PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
     (_ADMISSION, "ValidatingWebhookConfiguration"): cluster.WEBHOOKS,
     (_ADMISSION, "ValidatingAdmissionPolicy"): cluster.POLICY,
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): cluster.POLICY_BINDING,
+    (_FLOW, "FlowSchema"): cluster.FLOW_SCHEMA,
+    (_FLOW, "PriorityLevelConfiguration"): cluster.PRIORITY_LEVEL,
+    ("resource.k8s.io", "ResourceClaim"): cluster.RESOURCE_CLAIM,
+    ("resource.k8s.io", "ResourceSlice"): cluster.RESOURCE_SLICE,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): cluster.DEFINITION,
     ("apiregistration.k8s.io", "APIService"): cluster.API_SERVICE,
 }
