@@ -19,6 +19,11 @@ from winkube.store.types import Entry, Event, Revision
 
 # One transaction takes what waits, up to this: a bound on latency and on memory.
 BATCH_REQUESTS = 1024
+# What a value's callable may raise without harm to the other writes of its batch.
+_CALLERS_FAULT = (
+    WinkubeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError,
+    RuntimeError, AssertionError,
+)  # fmt: skip
 
 
 class Request(NamedTuple):
@@ -83,12 +88,17 @@ class Writer:
 
     def _run(self) -> None:
         items: list[Request | Compaction] = []
-        while self._take(items):
+        try:
+            while self._take(items):
+                self._commit(items)
+                items.clear()
             self._commit(items)
             items.clear()
-        self._commit(items)
-        self._log.close()
-        self._refuse_rest()
+        finally:
+            # Also when this thread dies of a bug: nobody may wait for it for ever.
+            self._accepting = False
+            self._log.close()
+            self._refuse(items)
 
     def _take(self, items: list[Request | Compaction]) -> bool:
         """Fill with everything queued, at least one item; False when told to stop."""
@@ -134,7 +144,7 @@ class Writer:
         current = ahead[write.key] if write.key in ahead else self._entries.get(write.key)
         try:
             event = plan_write(write, current, Revision(self._revision + len(events) + 1))
-        except (WinkubeError, ValueError, TypeError) as error:
+        except _CALLERS_FAULT as error:
             return error
         if event is not None:
             events.append(event)
@@ -149,10 +159,9 @@ class Writer:
                 self._entries.pop(event.entry.key, None)
             self._revision = event.revision
 
-    def _refuse_rest(self) -> None:
-        batch = Batch()
+    def _refuse(self, items: Sequence[Request | Compaction]) -> None:
+        left: list[Request | Compaction | None] = [*items]
         while not self._queue.empty():
-            item = self._queue.get()
-            if isinstance(item, Request):
-                batch.outcomes.append((item, StoreClosedError()))
-        self._deliver(batch)
+            left.append(self._queue.get())
+        requests = [item for item in left if isinstance(item, Request)]
+        self._deliver(Batch(outcomes=[(request, StoreClosedError()) for request in requests]))

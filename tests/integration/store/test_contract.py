@@ -106,11 +106,14 @@ async def test_a_callable_value_sees_the_revision_it_is_written_at(store: Store)
     assert entry.value == b"rv=2"
 
 
-async def test_a_callable_that_raises_fails_its_write_alone(store: Store) -> None:
+@pytest.mark.parametrize("error", [ValueError, KeyError, RecursionError, AttributeError])
+async def test_a_callable_that_raises_fails_its_write_alone(
+    store: Store, error: type[Exception]
+) -> None:
     def broken(revision: Revision) -> bytes:
-        raise ValueError("no")
+        raise error("no")
 
-    with pytest.raises(ValueError, match="no"):
+    with pytest.raises(error, match="no"):
         await store.create("/a", broken)
     assert (await put(store, "/b")).modified == 1
 

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from winkube.store.errors import CompactedError, StoreFailedError, StoreLockedError
+from winkube.store.errors import (
+    CompactedError,
+    StoreClosedError,
+    StoreFailedError,
+    StoreLockedError,
+)
 from winkube.store.log import SqliteLog
 from winkube.store.sqlite import SqliteStore
 from winkube.store.types import Entry, Event, Revision
@@ -209,6 +214,19 @@ async def test_a_write_the_disk_refuses_fails_and_the_store_goes_on(tmp_path: Pa
         assert entry.modified == 2
     finally:
         await store.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
+    def deadly(revision: Revision) -> bytes:
+        raise SystemError("bug")
+
+    store = await SqliteStore.open(tmp_path / "store.db")
+    with pytest.raises(StoreClosedError):
+        await store.create("/a", deadly)
+    with pytest.raises(StoreClosedError):
+        await store.create("/b", b"x")
+    await store.close()
 
 
 async def test_memory_is_a_valid_place(tmp_path: Path) -> None:
