@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import grpc
 import pytest
 
 from winkube.base.paths import Home
+from winkube.cni.install import install_plugins
 from winkube.linux import cgroup, mount, netns
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.base import ensure_base
@@ -25,6 +29,7 @@ from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.server import CriServer
+from winkube.testing.hns_host import HnsHost
 from winkube.wire import cri
 from winkube.wire.cri_client import CriClient, CriError
 
@@ -429,3 +434,75 @@ async def test_an_image_comes_from_an_archive(config: RuntimeConfig, tmp_path: P
         await pod.start(container)
         await pod.wait(container)
         assert pod.output("greet").strip() == "from a file well"
+
+
+@pytest.fixture
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HnsHost]:
+    host = HnsHost("wkt-rt", tmp_path_factory.mktemp("host"))
+    try:
+        host.start()
+        host.make_network()
+        yield host
+    finally:
+        host.stop()
+
+
+def fetch(netns_name: str, address: str) -> bytes:
+    def get() -> bytes:
+        for _ in range(100):  # a started program needs a moment until it listens
+            with (
+                contextlib.suppress(ConnectionRefusedError, urllib.error.URLError),
+                urllib.request.urlopen(f"http://{address}/", timeout=5) as answer,
+            ):
+                return bytes(answer.read())
+            time.sleep(0.05)
+        return b""
+
+    return netns.call_in_netns(netns.netns_path(netns_name), get)
+
+
+def install_network(config: RuntimeConfig, host: HnsHost, folder: Path) -> RuntimeConfig:
+    config.cni_conf_dir.mkdir()
+    conf = {
+        "cniVersion": "0.4.0",
+        "name": "cbr0",
+        "type": "win-bridge",
+        "apiVersion": 2,
+        "capabilities": {"dns": True, "portMappings": True},
+        "ipam": {
+            "type": "host-local",
+            "dataDir": str(folder / "ipam"),
+            "subnet": "10.244.1.0/24",
+            "rangeStart": "10.244.1.3",
+        },
+    }
+    (config.cni_conf_dir / "10-cbr0.conf").write_text(json.dumps(conf))
+    socket_path = host.folder / "hns.sock"
+    install_plugins(config.cni_bin_dir, hns_socket=socket_path)
+    return replace(config, hns_socket=socket_path)
+
+
+async def test_a_pod_on_the_host_networking_service_is_reached_by_its_address(
+    config: RuntimeConfig, host: HnsHost, tmp_path: Path
+) -> None:
+    empty = replace(config, hns_socket=host.folder / "hns.sock")
+    async with serving(empty) as client:
+        status = await client.call("Status", cri.StatusRequest())
+        assert [c.status for c in status.status.conditions] == [True, False]
+        error = await refused(Pod(client, tmp_path / "logs").run)
+        assert "cni plugin not initialized" in error.message
+    async with serving(install_network(config, host, tmp_path)) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("iis", IIS)
+        await pod.start(container)
+        request = cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)
+        address = (await client.call("PodSandboxStatus", request)).status.network.ip
+        assert address.startswith("10.244.1.")
+        page = await asyncio.to_thread(fetch, host.outside, address)
+        assert b"Internet Information Services" in page
+        settings = await exec_sync(client, container, "ipconfig", "/all")
+        assert address in settings.stdout.decode()
+        await client.call("StopPodSandbox", cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+        await client.call("RemovePodSandbox", cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+        left = [endpoint["Name"] for endpoint in host.client.list("Endpoint", {})]
+        assert left == ["cbr0_ep"]
