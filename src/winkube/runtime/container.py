@@ -67,6 +67,11 @@ class ContainerService:
             raise RuntimeServiceError(f"container is in {state} state")
         return container
 
+    async def adopt(self) -> None:
+        """Take over what an earlier process of ours has left."""
+        for container in self._records:
+            await self._lifecycle.adopt(container)
+
     def of_sandbox(self, sandbox_id: str) -> list[Container]:
         return [c for c in self._records if c.sandbox_id == sandbox_id]
 

@@ -60,32 +60,28 @@ _METHODS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What the methods need beside the services of the three kinds of object."""
+class Services:
+    """The parts of the runtime that the methods call."""
 
+    sandboxes: SandboxService
+    containers: ContainerService
+    images: ImageService
+    lifecycle: Lifecycle
     executor: Executor
     network: PodNetwork
     stats: Stats
-    streaming: StreamingServer
 
 
 class Handlers:
-    def __init__(
-        self,
-        sandboxes: SandboxService,
-        containers: ContainerService,
-        images: ImageService,
-        lifecycle: Lifecycle,
-        parts: "Parts",
-    ) -> None:
-        self._sandboxes = sandboxes
-        self._containers = containers
-        self._images = images
-        self._lifecycle = lifecycle
-        self._executor = parts.executor
-        self._network = parts.network
-        self._stats = parts.stats
-        self._streaming = parts.streaming
+    def __init__(self, services: Services, streaming: StreamingServer) -> None:
+        self._sandboxes = services.sandboxes
+        self._containers = services.containers
+        self._images = services.images
+        self._lifecycle = services.lifecycle
+        self._executor = services.executor
+        self._network = services.network
+        self._stats = services.stats
+        self._streaming = streaming
         # Calls about one object follow one another; others do not wait.
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 

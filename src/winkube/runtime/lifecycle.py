@@ -177,7 +177,7 @@ class Lifecycle:
     def watch(self, container: Container) -> None:
         """Notice when the container's monitor ends; at once when it has ended already."""
         try:
-            fd = os.pidfd_open(container.monitor_pid)
+            fd = _open_monitor(container)
         except OSError:
             self._ended.put_nowait(container.id)
             return
@@ -207,10 +207,7 @@ class Lifecycle:
     async def _clean_processes(self, container: Container) -> None:
         with contextlib.suppress(CommandError):
             await self._runc.delete(container.id)
-        group = self.cgroup_of(container)
-        with contextlib.suppress(cgroup.CgroupBusyError):
-            await asyncio.to_thread(cgroup.kill_all, group)
-            cgroup.remove(group)
+        await asyncio.to_thread(end_group, self.cgroup_of(container))
         self._rootfs.unmount(container.id)
 
     def _exit_code(self, container_id: str) -> int:
@@ -263,16 +260,19 @@ class Lifecycle:
 
     async def adopt(self, container: Container) -> None:
         """Take over a container of an earlier process of ours, running or not."""
+        bundle = self._rootfs.bundle(container.id)
         if container.state is ContainerState.EXITED:
             self.exit_event(container.id).set()
-        elif container.state is ContainerState.RUNNING:
-            self.watch(container)
-        elif not (self._rootfs.bundle(container.id).folder / "config.json").exists():
-            container.state = ContainerState.EXITED
-            container.finished_at = self._now()
-            container.exit_code, container.reason = _LOST, "Unknown"
+        elif launch.read_report(bundle.io, MAIN).started:
+            # Also one whose start was cut off after the program had begun: it runs.
+            if container.state is ContainerState.CREATED:
+                container.monitor_pid = _read_pid(bundle.folder / "conmon.pid")
+                container.started_at = self._now()
+            container.state = ContainerState.RUNNING
             self._records.save(container)
-            self.exit_event(container.id).set()
+            self.watch(container)
+        elif container.state is ContainerState.RUNNING or not _is_fresh(bundle.folder):
+            await self._abort(container, "the runtime was restarted while the container started")
 
     async def remove(self, container: Container) -> None:
         await self.stop(container, 0)
@@ -301,6 +301,37 @@ class Lifecycle:
 
     def _now(self) -> int:
         return int(self._clock.now() * 1e9)
+
+
+def _open_monitor(container: Container) -> int:
+    """A handle on the monitor; after a reboot its number may belong to somebody else."""
+    fd = os.pidfd_open(container.monitor_pid)
+    words = Path(f"/proc/{container.monitor_pid}/cmdline").read_bytes().split(b"\0")
+    if container.id.encode() not in words:
+        os.close(fd)
+        raise ProcessLookupError(container.monitor_pid)
+    return fd
+
+
+def _read_pid(path: Path) -> int:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_fresh(bundle: Path) -> bool:
+    """Whether a container waits for its start: its files are there and no monitor ever was."""
+    return (bundle / "config.json").exists() and not (bundle / "conmon.pid").exists()
+
+
+def end_group(path: str) -> None:
+    """Kill what is left in a control group and remove it; one that does not die is left there."""
+    try:
+        cgroup.kill_all(path)
+        cgroup.remove(path)
+    except cgroup.CgroupBusyError as error:
+        log.warning("control group stays", extra={"error": str(error)})
 
 
 def to_signed(code: int) -> int:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from winkube.base.clock import Clock
 from winkube.base.errors import WinkubeError
-from winkube.linux import cgroup
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from winkube.runtime.lifecycle import end_group
 from winkube.runtime.network import PodNetwork
 from winkube.runtime.state import Records, Sandbox, SandboxState, pack
 from winkube.wire import cri
@@ -92,10 +92,7 @@ class SandboxService:
 
     async def remove(self, sandbox: Sandbox) -> None:
         await self._network.detach(sandbox)
-        group = f"{self._config.cgroup_parent}/{sandbox.id}"
-        with contextlib.suppress(cgroup.CgroupBusyError):
-            await asyncio.to_thread(cgroup.kill_all, group)
-            cgroup.remove(group)
+        await asyncio.to_thread(end_group, f"{self._config.cgroup_parent}/{sandbox.id}")
         self._forget(sandbox)
 
     def _forget(self, sandbox: Sandbox) -> None:

@@ -12,12 +12,13 @@ import grpc.aio
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.errors import WinkubeError
 from winkube.machines.wine.base import open_base
+from winkube.machines.wine.layer import ensure_layer
 from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.container import ContainerService
 from winkube.runtime.errors import RuntimeServiceError
 from winkube.runtime.exec import Executor
-from winkube.runtime.handlers import Handlers, Parts
+from winkube.runtime.handlers import Handlers, Services
 from winkube.runtime.lifecycle import Lifecycle
 from winkube.runtime.network import make_network
 from winkube.runtime.oci.images import ImageService
@@ -27,7 +28,7 @@ from winkube.runtime.sandbox import SandboxService
 from winkube.runtime.state import Container, Records, Sandbox
 from winkube.runtime.stats import Stats
 from winkube.runtime.streaming import StreamingServer
-from winkube.runtime.toolchain import ensure_tools
+from winkube.runtime.toolchain import ensure_iis, ensure_tools
 from winkube.wire.cri_server import add_cri_services
 
 log = logging.getLogger(__name__)
@@ -48,40 +49,22 @@ class CriServer:
         config = self._config
         for folder in (config.root, config.run, config.socket.parent):
             folder.mkdir(parents=True, exist_ok=True)
-        base = await asyncio.to_thread(open_base, config.cache)
-        tools = await asyncio.to_thread(ensure_tools, config.cache)
-        rootfs = RootfsMaker(config, base, tools)
-        containers: Records[Container] = Records(config.containers, Container)
-        sandboxes: Records[Sandbox] = Records(config.sandboxes, Sandbox)
-        images = ImageService(config)
-        for store in (containers, sandboxes, images):
-            store.load()
-        lifecycle = Lifecycle(config, containers, rootfs, self._clock)
-        network = make_network(config)
-        pods = SandboxService(config, sandboxes, network, self._clock)
-        service = ContainerService(
-            config.personality, containers, pods, images, lifecycle, self._clock
+        await asyncio.to_thread(warm_up, config)
+        services = build_services(config, self._clock)
+        streaming = StreamingServer(
+            RuntimeStreams(config, services.containers, services.sandboxes, services.executor)
         )
-        executor = Executor(rootfs, Runc(config.runc_root))
-        streaming = StreamingServer(RuntimeStreams(config, service, pods, executor))
-        parts = Parts(
-            executor=executor,
-            network=network,
-            stats=Stats(config, lifecycle, self._clock),
-            streaming=streaming,
-        )
-        handlers = Handlers(pods, service, images, lifecycle, parts)
-        pods.adopt()
-        for container in containers:
-            await lifecycle.adopt(container)
+        handlers = Handlers(services, streaming)
+        services.sandboxes.adopt()
+        await services.containers.adopt()
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(lifecycle.run(), name="container-exits")
+                group.create_task(services.lifecycle.run(), name="container-exits")
                 group.create_task(streaming.run(), name="streaming-server")
                 await streaming.ready.wait()
                 group.create_task(self._serve(handlers), name="cri-server")
         finally:
-            await network.close()
+            await services.network.close()
 
     async def _serve(self, handlers: Handlers) -> None:
         server = grpc.aio.server(
@@ -104,6 +87,36 @@ class CriServer:
         finally:
             self.ready.clear()
             await server.stop(0.5)
+
+
+def warm_up(config: RuntimeConfig) -> None:
+    """Make what every container needs now, so that the first one does not wait for it."""
+    base = open_base(config.cache)
+    ensure_tools(config.cache)
+    ensure_iis(config.cache)
+    ensure_layer(base, config.personality, config.cache)
+
+
+def build_services(config: RuntimeConfig, clock: Clock) -> Services:
+    """The parts of the runtime over what is on disk; nothing runs yet."""
+    rootfs = RootfsMaker(config, open_base(config.cache), ensure_tools(config.cache))
+    containers: Records[Container] = Records(config.containers, Container)
+    sandboxes: Records[Sandbox] = Records(config.sandboxes, Sandbox)
+    images = ImageService(config)
+    for store in (containers, sandboxes, images):
+        store.load()
+    lifecycle = Lifecycle(config, containers, rootfs, clock)
+    network = make_network(config)
+    pods = SandboxService(config, sandboxes, network, clock)
+    return Services(
+        sandboxes=pods,
+        containers=ContainerService(config.personality, containers, pods, images, lifecycle, clock),
+        images=images,
+        lifecycle=lifecycle,
+        executor=Executor(rootfs, Runc(config.runc_root)),
+        network=network,
+        stats=Stats(config, lifecycle, clock),
+    )
 
 
 def _edge(name: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:

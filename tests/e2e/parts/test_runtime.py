@@ -19,19 +19,22 @@ from typing import Any
 import grpc
 import pytest
 
+from winkube.base.clock import SystemClock
 from winkube.base.paths import Home
 from winkube.cni.install import install_plugins
 from winkube.linux import cgroup, mount, netns
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.base import ensure_base
+from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import ImageConfig
-from winkube.runtime.server import CriServer
+from winkube.runtime.server import CriServer, build_services
 from winkube.testing.hns_host import HnsHost
 from winkube.wire import cri
 from winkube.wire.cri_client import CriClient, CriError
+from winkube.wire.remotecommand import Streams, TerminalSize
 
 pytestmark = pytest.mark.root
 SERVERCORE = "mcr.microsoft.com/windows/servercore:ltsc2019"
@@ -506,3 +509,68 @@ async def test_a_pod_on_the_host_networking_service_is_reached_by_its_address(
         await client.call("RemovePodSandbox", cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
         left = [endpoint["Name"] for endpoint in host.client.list("Endpoint", {})]
         assert left == ["cbr0_ep"]
+
+
+async def test_a_log_can_be_rotated(config: RuntimeConfig, tmp_path: Path) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("ping", SERVERCORE, "ping", "-t", "127.0.0.1")
+        await pod.start(container)
+        log = tmp_path / "logs" / "ping" / "0.log"
+        log.rename(log.with_suffix(".old"))
+        request = cri.ReopenContainerLogRequest(container_id=container)
+        await client.call("ReopenContainerLog", request)
+        await asyncio.sleep(2.5)
+        assert "Reply from 127.0.0.1" in pod.output("ping")
+
+
+class Sink:
+    """What a client receives of one stream."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.closed = False
+
+    async def write(self, data: bytes, /) -> None:
+        self.data += data
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class Typist:
+    """A client that types a line now and then."""
+
+    def __init__(self, *lines: bytes) -> None:
+        self._lines = list(lines)
+
+    async def read(self, n: int = -1, /) -> bytes:
+        await asyncio.sleep(0.7)
+        return self._lines.pop(0) if self._lines else b""
+
+
+def backend_of(config: RuntimeConfig) -> RuntimeStreams:
+    """The backend over a server's state on disk, as the server itself builds it."""
+    server = build_services(config, SystemClock())
+    return RuntimeStreams(config, server.containers, server.sandboxes, server.executor)
+
+
+async def test_attach_and_terminal_sessions(config: RuntimeConfig, tmp_path: Path) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("cmd", SERVERCORE, "cmd", stdin=True)
+        await pod.start(container)
+        backend = backend_of(config)
+        out = Sink()
+        streams = Streams(Typist(b"ver\r", b"exit 5\r"), out, None)
+        streams.resize.put_nowait(TerminalSize(100, 30))
+        code = await backend.exec(container, ["cmd"], tty=True, streams=streams)
+        assert code == 5
+        assert b"10.0.17763" in out.data
+        heard = Sink()
+        async with asyncio.timeout(20):
+            await backend.attach(
+                container, streams=Streams(Typist(b"hostname\r\n", b"exit 9\r\n"), heard, None)
+            )
+        assert b"web-0" in heard.data
+        assert (await pod.wait(container)).exit_code == 9
