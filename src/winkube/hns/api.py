@@ -21,7 +21,7 @@ from winkube.hns.namespace import Namespaces
 from winkube.hns.network import Networks, bridge_of
 from winkube.hns.registry import BALANCER, ENDPOINT, NAMESPACE, NETWORK, ROUTE, Registry
 from winkube.hns.route import SdnRoutes
-from winkube.hns.store import DocumentStore
+from winkube.hns.store import MemoryStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ class Entity(Protocol):
 
 class HnsApi:
     def __init__(
-        self, config: HnsConfig, store: DocumentStore, dataplane: Dataplane, clock: Clock
+        self, config: HnsConfig, store: MemoryStore, dataplane: Dataplane, clock: Clock
     ) -> None:
         self.config, self.registry = config, Registry(config, store, dataplane, clock)
         self.endpoints = Endpoints(self.registry)

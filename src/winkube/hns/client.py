@@ -6,18 +6,20 @@ Writes its own HTTP: importing http.client costs more than the whole conversatio
 import contextlib
 import json
 import socket
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winkube.hns import protocol
 from winkube.hns.errors import HnsError, HnsUnavailableError
 from winkube.hns.protocol import Json
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _TIMEOUT = 60.0
 
 
 class HnsClient:
-    def __init__(self, socket_path: Path | str) -> None:
+    def __init__(self, socket_path: "Path | str") -> None:
         self._path = str(socket_path)
         self._connection: socket.socket | None = None
 
@@ -106,7 +108,7 @@ class HnsClient:
         return data
 
 
-def is_reachable(socket_path: Path | str) -> bool:
+def is_reachable(socket_path: "Path | str") -> bool:
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as probe:
         probe.connect(str(socket_path))
         return True

@@ -13,7 +13,7 @@ from winkube.hns.dataplane.types import Dataplane
 from winkube.hns.document import PRIVATE, to_filetime
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.features import Feature, schema_version, supports
-from winkube.hns.store import DocumentStore
+from winkube.hns.store import MemoryStore
 
 NETWORK, ENDPOINT, NAMESPACE = "Network", "Endpoint", "Namespace"
 BALANCER, ROUTE = "LoadBalancer", "SdnRoute"
@@ -23,7 +23,7 @@ _ABSENT: Final = {NETWORK: Code.NETWORK_NOT_FOUND, ENDPOINT: Code.ENDPOINT_NOT_F
 
 class Registry:
     def __init__(
-        self, config: HnsConfig, store: DocumentStore, dataplane: Dataplane, clock: Clock
+        self, config: HnsConfig, store: MemoryStore, dataplane: Dataplane, clock: Clock
     ) -> None:
         self.config, self.dataplane, self.clock = config, dataplane, clock
         self._store = store

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from winkube.base.types import JsonObject
 from winkube.hns import policy
-from winkube.hns.document import PRIVATE, fold_keys, list_of, number_of
+from winkube.hns.document import fold_keys, list_of, number_of
 from winkube.hns.endpoint import is_attached, is_remote
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.loadbalancer import PROTOCOLS
@@ -175,7 +175,7 @@ def endpoint_from_v1(body: object, network_id: str) -> JsonObject:
     return document
 
 
-def endpoint_to_v1(document: JsonObject, network_name: str) -> JsonObject:
+def endpoint_to_v1(document: JsonObject, network_name: str, containers: list[str]) -> JsonObject:
     config = document["IpConfigurations"][0]
     overhead = policy.settings_of(document["Policies"], "EncapOverhead")
     namespace = document["HostComputeNamespace"]
@@ -195,7 +195,7 @@ def endpoint_to_v1(document: JsonObject, network_name: str) -> JsonObject:
         "DisableICC": bool(document["Flags"] & 2),
         "IsRemoteEndpoint": is_remote(document),
         "EncapOverhead": overhead[0].get("Overhead", 0) if overhead else 0,
-        "SharedContainers": document.get(PRIVATE, {}).get("containers", []),
+        "SharedContainers": containers,
         "State": document["State"] if is_attached(document) else 1,
         "AdditionalParams": document["AdditionalParams"],
         "Health": _health(document),

@@ -10,6 +10,7 @@ from winkube.hns.document import fold_keys, list_of, number_of
 from winkube.hns.endpoint import HOST_COMPARTMENT, is_attached
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.guid import parse_guid
+from winkube.hns.namespace import resources_of
 from winkube.hns.registry import BALANCER, ENDPOINT, NAMESPACE, NETWORK, ROUTE
 
 _FIRST_VERSION_ANSWER: Final = (7, 2)  # 1803; older builds do not know /globals/version
@@ -111,7 +112,9 @@ class V1Api:
 
     def _endpoint(self, document: JsonObject) -> JsonObject:
         network = self._registry.find(NETWORK, document["HostComputeNetwork"])
-        return v1.endpoint_to_v1(document, network["Name"] if network else "")
+        namespace = self._registry.find(NAMESPACE, document["HostComputeNamespace"])
+        containers = resources_of(namespace, "Container") if namespace else []
+        return v1.endpoint_to_v1(document, network["Name"] if network else "", containers)
 
     def _attachment(self, guid: str, verb: str, body: JsonObject) -> JsonObject:
         asked = fold_keys(body, _ATTACH_KEYS, Code.INVALID_JSON)

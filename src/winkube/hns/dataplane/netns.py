@@ -21,6 +21,7 @@ from winkube.linux.command import run
 from winkube.linux.netns import create_netns, delete_netns, list_netns, netns_exists
 
 _OURS: Final = re.compile(r"hns[0-9a-f]{8}|v[0-9a-f]{12}")
+_ALIAS: Final = re.compile(r"[A-Za-z0-9][\w.\-]{0,200}", re.ASCII)
 _CARD: Final = "eth0"
 _BURST_SECONDS: Final = 0.1
 log = logging.getLogger(__name__)
@@ -48,8 +49,15 @@ class NetnsDataplane:
             self.ensure_host_port(host_port)
         for port in world.ports:
             if port.link not in existing:
-                self.ensure_port(port)
+                self._restore_port(port)
         self._restore_rules(world)
+
+    def _restore_port(self, port: Port) -> None:
+        try:
+            self.ensure_port(port)
+        except HnsError:
+            # One pod without network is its own trouble; the others must get theirs.
+            log.exception("pod not reconnected", extra={"netns": port.netns, "link": port.link})
 
     def _restore_rules(self, world: World) -> None:
         for owner, rules in world.rules.items():
@@ -63,7 +71,7 @@ class NetnsDataplane:
         if bridge.link not in link.links():
             kind = "type bridge forward_delay 0 stp_state 0 mcast_snooping 0"
             commands.insert(0, f"link add {bridge.link} {kind}")
-        if bridge.alias and bridge.alias.isprintable() and " " not in bridge.alias:
+        if _ALIAS.fullmatch(bridge.alias):
             commands.append(f"link set dev {bridge.link} alias {bridge.alias}")
         self._batch(commands)
         link.set_sysctls(
