@@ -31,6 +31,7 @@ PAGE_SIZE: Final = 2000
 RECONNECT: Final = Backoff(first=0.05, ceiling=5.0)
 # A stream that ends sooner than this without an event counts as a failure, or we would spin.
 SHORT_WATCH_SECONDS: Final = 1.0
+LASTING_FAILURES: Final = 10
 
 Handler = Callable[[str, JsonObject | None, JsonObject | None], None]
 IndexFunction = Callable[[JsonObject], Iterable[str]]
@@ -136,8 +137,13 @@ class Informer:
         self._failures += 1
         delay = RECONNECT.delay(self._failures) * random.uniform(0.5, 1.0)
         facts = {"resource": self.resource.plural, "error": str(error), "retry": round(delay, 3)}
-        if error is not None and self._failures > 1:
-            log.warning("list-watch interrupted", extra=facts)
+        # A server that restarts interrupts everybody once: say it when it lasts, and then rarely.
+        lasting = self._failures % LASTING_FAILURES == 0
+        log.log(
+            logging.WARNING if error is not None and lasting else logging.DEBUG,
+            "list-watch interrupted",
+            extra=facts,
+        )
         await asyncio.sleep(delay)
 
     async def _follow(self, version: str) -> None:

@@ -150,7 +150,10 @@ def test_failure_of_a_set_shows_on_the_deployment() -> None:
     assert condition(planned, "ReplicaFailure") == ("True", "FailedCreate")
 
 
-TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"image": "a"}]}}
+TEMPLATE: JsonObject = {
+    "metadata": {"labels": {"app": "x"}},
+    "spec": {"containers": [{"image": "a"}]},
+}
 
 
 def test_hash_depends_on_the_template_and_the_collisions() -> None:

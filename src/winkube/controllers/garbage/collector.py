@@ -29,20 +29,19 @@ class GarbageCollector(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._graph = Graph()
+        self._found = asyncio.Event()
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._followed: dict[Resource, Informer] = {}
         self._absent: dict[tuple[str, Owner], None] = {}
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            await self._find_kinds(group)
+            step = repeat(DISCOVERY_SECONDS, lambda: self._find_kinds(group), name="discovery")
+            group.create_task(step, name="garbage discovery")
+            await self._found.wait()
             for informer in list(self._followed.values()):
                 await informer.synced.wait()
             group.create_task(super().run(), name=self.name)
-            group.create_task(
-                repeat(DISCOVERY_SECONDS, lambda: self._find_kinds(group), name="discovery"),
-                name="garbage discovery",
-            )
 
     async def _find_kinds(self, group: asyncio.TaskGroup) -> None:
         for served in await discover(self.client):
@@ -56,6 +55,7 @@ class GarbageCollector(Controller):
                 group.create_task(informer.run(), name=f"garbage {resource.plural}")
             self._followed[resource] = informer
             self._follow(resource, informer)
+        self._found.set()
 
     def _follow(self, resource: Resource, informer: Informer) -> None:
         def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
