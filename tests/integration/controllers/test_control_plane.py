@@ -131,6 +131,8 @@ async def test_deployment_rolls_out_scales_and_is_collected(tmp_path: Path) -> N
         await client.patch(DEPLOYMENTS, "iis", {"spec": {"replicas": 6}}, namespace="default")
         await until(lambda: available(6, "iis:2"))
         assert len(await items(client, REPLICASETS, namespace="default")) == 2
+        await until(lambda: _equals(endpoints(), 6))
+        await _expect_silence(client)
         options = {"propagationPolicy": "Foreground"}
         await client.delete(DEPLOYMENTS, "iis", namespace="default", options=options)
         await client.delete(SERVICES, "iis", namespace="default")
@@ -141,6 +143,18 @@ async def test_deployment_rolls_out_scales_and_is_collected(tmp_path: Path) -> N
             return sum(len(each) for each in found) + await endpoints()
 
         await until(lambda: _equals(left(), 0))
+
+
+async def _expect_silence(client: ApiClient) -> None:
+    """A settled cluster writes nothing: no controller undoes what another one does."""
+
+    async def revision() -> str:
+        return str((await client.list(NODES))["metadata"]["resourceVersion"])
+
+    await asyncio.sleep(1.0)
+    before = await revision()
+    await asyncio.sleep(1.0)
+    assert await revision() == before
 
 
 async def _equals(number: Awaitable[int], wanted: int) -> bool:
