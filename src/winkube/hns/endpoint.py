@@ -221,6 +221,7 @@ class Endpoints:
             policy.plan_outbound_nat(document["Policies"]),
             policy.plan_port_mappings(document["Policies"]),
             plan_acls(document["Policies"]),
+            policy.plan_encapsulated(document["Policies"]),
             self._registry.config,
         )
 
@@ -247,6 +248,7 @@ class Endpoints:
         checked = policy.check_policies(policies, policy.ENDPOINT, self._registry.config.version)
         policy.plan_outbound_nat(checked)
         policy.plan_port_mappings(checked)
+        policy.plan_encapsulated(checked)
         plan_acls(checked)
         policy.plan_mtu(checked)
         policy.plan_bandwidth(checked)

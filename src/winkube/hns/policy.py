@@ -30,8 +30,7 @@ class PolicyType:
 ENDPOINT: Final[dict[str, PolicyType]] = {
     "OutBoundNAT": PolicyType(Effect.APPLIED),
     "PortMapping": PolicyType(Effect.APPLIED),
-    # Every packet of a pod passes the host's router here, which is what NeedEncap asks for.
-    "SDNRoute": PolicyType(Effect.CARRIED),
+    "SDNRoute": PolicyType(Effect.APPLIED),
     "ProviderAddress": PolicyType(Effect.CARRIED),
     "EncapOverhead": PolicyType(Effect.CARRIED),
     "PortName": PolicyType(Effect.CARRIED),
@@ -131,6 +130,19 @@ def _prefixes(items: Iterable[JsonObject], key: str) -> tuple[str, ...]:
         str(prefix)
         for prefix in sorted(found)
         if not any(prefix != other and prefix.subnet_of(other) for other in found)
+    )
+
+
+def plan_encapsulated(policies: Iterable[JsonObject]) -> tuple[str, ...]:
+    """Prefixes whose traffic is the host's to answer or to redirect (SDNRoute with NeedEncap).
+
+    Every packet of a pod passes the host anyway; what is left to do is to keep such traffic, when
+    no load balancer takes it, from wandering out on the wire.
+    """
+    keys = ("DestinationPrefix", "NextHop", "NeedEncap")
+    items = [fold_keys(i, keys, Code.INVALID_POLICY) for i in settings_of(policies, "SDNRoute")]
+    return _prefixes(
+        [{"P": [i.get("DestinationPrefix")]} for i in items if i.get("NeedEncap")], "P"
     )
 
 

@@ -95,6 +95,19 @@ def test_dns_through_a_virtual_address(host: HnsHost) -> None:
     assert host.ask(client.netns, VIP, 53, udp=True, bind=4000) == f"dns saw {client.ip}"
 
 
+def test_a_connection_that_comes_before_its_load_balancer_waits_for_it(host: HnsHost) -> None:
+    settings = {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}
+    route = {"Type": "SDNRoute", "Settings": settings}
+    client, server = host.make_pod(3, host.nat_policy(), route), host.make_pod(4)
+    host.serve(server.netns, 80, "server")
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(host.ask, client.netns, VIP, 80)
+        time.sleep(0.3)
+        assert not answer.done()
+        host.balance([server.endpoint], VIP, 80)
+        assert answer.result() == f"server saw {client.ip}"
+
+
 def test_a_node_port_answers_outside_the_node_for_local_and_remote_pods(host: HnsHost) -> None:
     server = host.make_pod(4, host.nat_policy())
     remote = host.make_remote(REMOTE_POD)

@@ -12,7 +12,7 @@ from winkube.hns.dataplane.rules import (
     stale_flows,
 )
 from winkube.hns.dataplane.types import Element, Rules
-from winkube.hns.policy import plan_outbound_nat
+from winkube.hns.policy import plan_encapsulated, plan_outbound_nat
 from winkube.linux.conntrack import Pattern
 
 CONFIG = HnsConfig(Path("/s"), Path("/d"), (9, 5), "172.30.0.11")
@@ -31,8 +31,8 @@ def test_a_frontend_without_backends_is_not_there() -> None:
 
 def test_pods_with_equal_policies_share_chains() -> None:
     nat = plan_outbound_nat([{"Type": "OutBoundNAT", "Settings": {"Exceptions": ["10.0.0.0/8"]}}])
-    first = rules_for_endpoint(POD, nat, (), (), CONFIG)
-    second = rules_for_endpoint(POD + 1, nat, (), (), CONFIG)
+    first = rules_for_endpoint(POD, nat, (), (), (), CONFIG)
+    second = rules_for_endpoint(POD + 1, nat, (), (), (), CONFIG)
     assert first.chains == second.chains
     assert first.elements.isdisjoint(second.elements)
 
@@ -46,7 +46,7 @@ def test_outbound_nat_policies_add_up() -> None:
     )
     assert nat is not None
     assert (nat.general, nat.exceptions) == (True, ("10.0.0.0/8",))
-    rules = rules_for_endpoint(POD, nat, (), (), CONFIG)
+    rules = rules_for_endpoint(POD, nat, (), (), (), CONFIG)
     [chain] = [chain for chain in rules.chains if chain.name.startswith("nat-")]
     assert [rule.split(" snat")[0] for rule in chain.rules] == [
         "ip daddr { 10.244.1.5/32 } meta l4proto { tcp, udp, sctp }",
@@ -57,7 +57,7 @@ def test_outbound_nat_policies_add_up() -> None:
 
 def test_destinations_alone_do_not_hide_the_pod() -> None:
     nat = plan_outbound_nat([{"Type": "OutBoundNAT", "Settings": {"Destinations": ["10.1.1.1"]}}])
-    rules = rules_for_endpoint(POD, nat, (), (), CONFIG)
+    rules = rules_for_endpoint(POD, nat, (), (), (), CONFIG)
     assert not any(item.set_name == "outbound-icmp" for item in rules.elements)
 
 
@@ -74,12 +74,22 @@ def test_acls_apply_in_order_of_priority() -> None:
         },
     ]
     acls = plan_acls([{"Type": "ACL", "Settings": row} for row in rows])
-    rules = rules_for_endpoint(POD, None, (), acls, CONFIG)
+    rules = rules_for_endpoint(POD, None, (), acls, (), CONFIG)
     [chain] = rules.chains
     assert chain.rules == (
         "meta l4proto { 17 } ip daddr { 10.96.0.10/32 } th dport { 53, 8000-8010 } return",
         "drop",
     )
+
+
+def test_the_service_range_does_not_leave_the_node() -> None:
+    policies = [
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": "10.1.0.0/16"}},
+    ]
+    rules = rules_for_endpoint(POD, None, (), (), plan_encapsulated(policies), CONFIG)
+    [chain] = rules.chains
+    assert chain.rules == ('ip daddr { 10.96.0.0/12 } oifname "eth0" drop',)
 
 
 def test_shared_elements_go_with_their_last_owner() -> None:

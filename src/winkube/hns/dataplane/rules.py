@@ -37,6 +37,7 @@ SETS: Final = {
     "selves": "set selves { type ipv4_addr . ipv4_addr; }",
     "outbound": "map outbound { type ipv4_addr : verdict; }",
     "outbound-icmp": "map outbound-icmp { type ipv4_addr : verdict; }",
+    "encapsulated": "map encapsulated { type ipv4_addr : verdict; }",
     "acl-in": "map acl-in { type ipv4_addr : verdict; }",
     "acl-out": "map acl-out { type ipv4_addr : verdict; }",
 }
@@ -111,11 +112,19 @@ def rules_for_endpoint(
     nat: OutboundNat | None,
     mappings: Sequence[PortMapping],
     acls: Sequence[Acl],
+    encapsulated: Sequence[str],
     config: HnsConfig,
 ) -> Rules:
     parts = [Rules(frozenset({Element("selves", f"{address} . {address}")}))]
     if nat is not None:
         parts.append(_outbound_rules(address, nat, config))
+    if encapsulated:
+        # Dropped unseen, not refused: a connection that comes a moment before its load balancer
+        # is tried again by its sender, and conntrack has not learnt a path without translation.
+        drop = f'ip daddr {{ {", ".join(encapsulated)} }} oifname "{config.uplink}" drop'
+        chain = _named("encap", [drop])
+        element = Element("encapsulated", str(address), f"jump {chain.name}")
+        parts.append(Rules(frozenset({element}), frozenset({chain})))
     parts += [
         rules_for_frontend(
             Frontend(mapping.vip, mapping.protocol, mapping.external_port),
@@ -226,6 +235,7 @@ table ip {TABLE} {{
   chain filter {{
     ct state established,related accept
     meta l4proto icmp ip daddr @vips drop
+    ip saddr vmap @encapsulated
     ip daddr vmap @acl-in
     ip saddr vmap @acl-out
     meta l4proto icmp ip saddr vmap @outbound-icmp
