@@ -46,6 +46,7 @@ class _Occurrence:
     type: str
     reason: str
     message: str
+    component: str
 
 
 class EventRecorder:
@@ -61,8 +62,18 @@ class EventRecorder:
         self._buckets: OrderedDict[tuple[tuple[str, str], ...], _Bucket] = OrderedDict()
         self._sequence = 0
 
-    def record(self, obj: JsonObject, type: str, reason: str, message: str) -> None:
-        occurrence = _Occurrence(_reference(obj), type, reason, message[:MESSAGE_LIMIT])
+    def record(
+        self,
+        obj: JsonObject,
+        type: str,
+        reason: str,
+        message: str,
+        *,
+        component: str | None = None,
+    ) -> None:
+        """Note that something happened; ``component`` speaks for a part of this process."""
+        said_by = component or self._component
+        occurrence = _Occurrence(_reference(obj), type, reason, message[:MESSAGE_LIMIT], said_by)
         if not self._admit(occurrence.involved):
             return
         try:
@@ -124,7 +135,9 @@ class EventRecorder:
         self._sequence += 1
         # Names as upstream: the object's, then the time in hexadecimal nanoseconds.
         suffix = f"{int(at * 1e9) + self._sequence:x}"
-        source = {"component": self._component, **({"host": self._host} if self._host else {})}
+        source = {"component": occurrence.component}
+        if self._host:
+            source["host"] = self._host
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -137,7 +150,7 @@ class EventRecorder:
             "firstTimestamp": to_rfc3339(at),
             "lastTimestamp": to_rfc3339(at),
             "count": 1,
-            "reportingComponent": self._component,
+            "reportingComponent": occurrence.component,
             "reportingInstance": self._host,
         }
 

@@ -38,6 +38,8 @@ class Context:
 class Controller(ABC):
     name: ClassVar[str]
     workers: ClassVar[int | None] = None
+    # Whom events name, where upstream's word is not the controller's own name.
+    event_source: ClassVar[str] = ""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -58,7 +60,8 @@ class Controller(ABC):
         return informer
 
     def event(self, obj: JsonObject, type: str, reason: str, message: str) -> None:
-        self.context.recorder.record(obj, type, reason, message)
+        said_by = self.event_source or self.name
+        self.context.recorder.record(obj, type, reason, message, component=said_by)
 
     async def run(self) -> None:
         """Reconcile until cancelled; the informers have synced when this is called."""

@@ -72,6 +72,7 @@ def plan_address(
 
 class LoadBalancerController(Controller):
     name = "service-lb-controller"
+    event_source = "service-controller"
     workers = 1
 
     def __init__(self, context: Context) -> None:

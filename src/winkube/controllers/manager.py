@@ -13,6 +13,7 @@ from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.deployment.controller import DeploymentController
 from winkube.controllers.endpoints.legacy import EndpointsController
+from winkube.controllers.endpoints.mirror import EndpointSliceMirroringController
 from winkube.controllers.endpoints.slice import EndpointSliceController
 from winkube.controllers.garbage.collector import GarbageCollector
 from winkube.controllers.load_balancer import LoadBalancerController
@@ -31,6 +32,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     ReplicaSetController,
     EndpointSliceController,
     EndpointsController,
+    EndpointSliceMirroringController,
     NamespaceController,
     LoadBalancerController,
     NodeLifecycleController,

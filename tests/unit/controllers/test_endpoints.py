@@ -1,9 +1,15 @@
 from typing import Any
 
 from winkube.base.types import JsonObject
+from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
+from winkube.controllers.config import ControllerConfig
 from winkube.controllers.endpoints.backend import backends, resolve_ports
 from winkube.controllers.endpoints.legacy import plan_subsets
+from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
 from winkube.controllers.endpoints.slice_plan import SlicePlan, plan_slices
+from winkube.controllers.manager import ControllerManager
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import eventually, running
 
 
 def service(**spec: Any) -> JsonObject:
@@ -142,3 +148,52 @@ def test_legacy_subsets_group_by_ports_and_leave_terminating_pods_out() -> None:
     assert [each["ip"] for each in subset["addresses"]] == ["10.244.0.2"]
     assert [each["ip"] for each in subset["notReadyAddresses"]] == ["10.244.0.3"]
     assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+
+
+def endpoints(**metadata: Any) -> JsonObject:
+    subset = {
+        "addresses": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}],
+        "notReadyAddresses": [{"ip": "192.0.2.2", "nodeName": "n"}],
+        "ports": [{"port": 5432}],
+    }
+    body = {"name": "db", "namespace": "default", "uid": "e", **metadata}
+    return {"metadata": body, "subsets": [subset]}
+
+
+def test_hand_written_endpoints_are_mirrored_by_family() -> None:
+    four, six = plan_mirror(endpoints())
+    assert [(each["addressType"], len(each["endpoints"])) for each in (four, six)] == [
+        ("IPv4", 2),
+        ("IPv6", 1),
+    ]
+    assert [each["conditions"]["ready"] for each in four["endpoints"]] == [True, False]
+    assert four["ports"] == [{"name": "", "protocol": "TCP", "port": 5432}]
+    assert plan_mirror(endpoints()) == [four, six]
+
+
+def test_what_is_not_mirrored() -> None:
+    bare: JsonObject = {"spec": {}}
+    assert is_mirrored(endpoints(), bare)
+    assert not is_mirrored(endpoints(), None)
+    assert not is_mirrored(endpoints(), service())
+    skipped = endpoints(labels={"endpointslice.kubernetes.io/skip-mirror": "true"})
+    assert not is_mirrored(skipped, bare)
+
+
+async def test_mirror_follows_its_endpoints() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(SERVICES, {"metadata": {"name": "db"}, "spec": {"ports": [{"port": 5432}]}})
+    async with running(manager.run()):
+        await api.create(ENDPOINTS, endpoints())
+        await eventually(lambda: len(api.all(ENDPOINTSLICES)) == 2)
+        subset = {"addresses": [{"ip": "192.0.2.9"}], "ports": [{"port": 1}]}
+        await api.patch(ENDPOINTS, "db", {"subsets": [subset]})
+        await eventually(
+            lambda: (
+                [each["endpoints"][0]["addresses"] for each in api.all(ENDPOINTSLICES)]
+                == [["192.0.2.9"]]
+            )
+        )
+        await api.delete(ENDPOINTS, "db")
+        await eventually(lambda: not api.all(ENDPOINTSLICES))

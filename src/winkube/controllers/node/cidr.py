@@ -37,6 +37,7 @@ class NodeCidrController(Controller):
     """One worker: two could give away the same block."""
 
     name = "node-ipam-controller"
+    event_source = "cidrAllocator"
     workers = 1
 
     def __init__(self, context: Context) -> None:

@@ -24,6 +24,7 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 
 class NodeLifecycleController(Controller):
     name = "node-lifecycle-controller"
+    event_source = "node-controller"
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
