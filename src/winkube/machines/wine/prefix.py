@@ -25,6 +25,7 @@ from winkube.machines.wine.recipe import (
 )
 
 _SERVICES: Final = "System\\ControlSet001\\Services\\"
+_ON_DEMAND: Final = 3
 _BOOT_SECONDS: Final = 300
 _SCRIPT: Final = f"{WINE_BINARY} wineboot -i && {WINESERVER_BINARY} -w"
 _START = registry.text("Start")
@@ -107,11 +108,13 @@ def trim_services(content: str, keep: tuple[str, ...]) -> str:
     kept = {name.lower() for name in keep}
 
     def trim(key: str, section: str) -> str:
-        if not key.startswith(_SERVICES) or "\\" in key.removeprefix(_SERVICES):
+        service = key.removeprefix(_SERVICES)
+        if not key.startswith(_SERVICES) or "\\" in service or service.lower() in kept:
             return section
-        start = 2 if key.removeprefix(_SERVICES).lower() in kept else 3
         lines = [
-            f"{_START}={registry.dword(start)}" if line.startswith(f"{_START}=dword:") else line
+            f"{_START}={registry.dword(_ON_DEMAND)}"
+            if line.startswith(f"{_START}=dword:")
+            else line
             for line in section.split("\n")
         ]
         return "\n".join(lines)

@@ -28,8 +28,8 @@ class Recipe:
         "/usr/share/info/*",
         "/usr/share/locale/*",
     )
-    # Programs see the network through this driver; every other service waits until it is asked for.
-    auto_services: tuple[str, ...] = ("nsiproxy",)
+    # Programs see drives and network through these; every other service waits to be asked for.
+    auto_services: tuple[str, ...] = ("mountmgr", "nsiproxy")
     uid: int = CONTAINER_UID
     edition: int = 1  # raise it when the steps of the build change
 
