@@ -25,10 +25,10 @@ from winkube.machines.wine.recipe import (
 )
 
 _SERVICES: Final = "System\\ControlSet001\\Services\\"
-_ON_DEMAND: Final = 3
 _BOOT_SECONDS: Final = 300
 _SCRIPT: Final = f"{WINE_BINARY} wineboot -i && {WINESERVER_BINARY} -w"
-_START = registry.text("Start")
+_START: Final = f"{registry.text('Start')}=dword:"
+_ON_DEMAND: Final = f"{_START}00000003"
 
 
 def wine_environment(user: str) -> dict[str, str]:
@@ -111,13 +111,8 @@ def trim_services(content: str, keep: tuple[str, ...]) -> str:
         service = key.removeprefix(_SERVICES)
         if not key.startswith(_SERVICES) or "\\" in service or service.lower() in kept:
             return section
-        lines = [
-            f"{_START}={registry.dword(_ON_DEMAND)}"
-            if line.startswith(f"{_START}=dword:")
-            else line
-            for line in section.split("\n")
-        ]
-        return "\n".join(lines)
+        lines = section.split("\n")
+        return "\n".join(_ON_DEMAND if line.startswith(_START) else line for line in lines)
 
     return registry.map_sections(content, trim)
 
