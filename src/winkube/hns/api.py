@@ -71,7 +71,7 @@ class HnsApi:
     def start(self) -> None:
         """Read the documents and make the dataplane fit them, without cutting traffic."""
         self.registry.load()
-        self.namespaces.ensure_host_default()
+        self.namespaces.restore()
         endpoints = list(self.endpoints.restore())
         attached = [row for row in endpoints if is_attached(row)]
         in_pods = [row for row in attached if "netns" in row[PRIVATE]]

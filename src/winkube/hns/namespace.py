@@ -24,10 +24,28 @@ class Namespaces:
         self._registry, self._endpoints = registry, endpoints
         endpoints.on_delete.append(self._forget_endpoint)
 
-    def ensure_host_default(self) -> None:
+    def restore(self) -> None:
+        """The host's own namespace, and members as the endpoints' documents have them.
+
+        An attachment is two documents; a service killed between them leaves the endpoint's word.
+        """
         if self._registry.find(NAMESPACE, HOST_DEFAULT) is None:
             document = self._document(HOST_DEFAULT, "HostDefault", HOST_COMPARTMENT)
             self._registry.put(NAMESPACE, document)
+        members = {row["ID"]: row["HostComputeNamespace"] for row in self._registry.all(ENDPOINT)}
+        for document in self._registry.all(NAMESPACE):
+            if document["ID"] != HOST_DEFAULT:
+                self._reconcile(document, {e for e, n in members.items() if n == document["ID"]})
+
+    def _reconcile(self, document: JsonObject, members: set[str]) -> None:
+        listed = set(resources_of(document, "Endpoint"))
+        for endpoint_id in listed ^ members:
+            current = self._registry.open(NAMESPACE, document["ID"])
+            key = ("Endpoint", endpoint_id)
+            if endpoint_id in members:
+                self._set_resources(current, add=key)
+            else:
+                self._set_resources(current, remove=key)
 
     def create(self, settings: object, guid: str | None = None) -> JsonObject:
         wanted = fold_keys(settings or {}, KEYS, _BAD)
@@ -94,9 +112,8 @@ class Namespaces:
         match resource.get("Type"):
             case "Endpoint":
                 endpoint_id = parse_guid(str(data.get("EndpointId") or data.get("ID") or ""))
-                self._add_endpoint(guid, endpoint_id) if verb == "Add" else self._remove_endpoint(
-                    guid, endpoint_id
-                )
+                change = self._add_endpoint if verb == "Add" else self._remove_endpoint
+                change(guid, endpoint_id)
             case "Container":
                 self._change_container(guid, verb, str(data.get("ContainerId") or data.get("ID")))
             case _:

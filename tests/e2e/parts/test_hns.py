@@ -1,11 +1,12 @@
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from winkube.hns.client import HnsClient
-from winkube.hns.errors import HnsError
+from winkube.hns.errors import HnsError, HnsUnavailableError
 from winkube.linux import link
 from winkube.linux.netns import list_netns, netns_exists
 from winkube.testing.hns_host import LOCAL, REMOTE_POD, HnsHost
@@ -187,6 +188,60 @@ def test_killing_the_service_disturbs_nobody_and_nothing_is_forgotten(host: HnsH
         host.balance([server.endpoint], VIP, 80)
     host.client.delete("LoadBalancer", balancer)
     assert host.ask(client.netns, VIP, 80) == ""
+
+
+def test_a_service_killed_again_and_again_under_load_ends_consistent(host: HnsHost) -> None:
+    """Clients that retry, as kubelets and proxies do, get everything they asked for."""
+
+    def insist(step: Callable[[HnsClient], Any]) -> Any:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                with HnsClient(host.folder / "hns.sock") as client:
+                    return step(client)
+            except HnsUnavailableError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def make(number: int) -> str:
+        guid = f"{number:08X}-1111-4111-8111-111111111111"
+        settings = {"HostComputeNetwork": host.network, "Flags": 1}
+        address = {"IpConfigurations": [{"IpAddress": f"10.244.3.{number + 1}"}]}
+        insist(
+            lambda c: (
+                c.list("Endpoint", {"ID": guid})
+                or c.create("Endpoint", {**settings, **address}, guid)
+            )
+        )
+        mapping = {"Protocol": 6, "InternalPort": 80, "ExternalPort": 1000 + number}
+        balancer = {
+            "HostComputeEndpoints": [guid],
+            "FrontendVIPs": [VIP],
+            "PortMappings": [mapping],
+        }
+        insist(
+            lambda c: (
+                c.list("LoadBalancer", {"ID": guid}) or c.create("LoadBalancer", balancer, guid)
+            )
+        )
+        namespace = f"{number:08X}-2222-4222-8222-222222222222"
+        insist(
+            lambda c: c.list("Namespace", {"ID": namespace}) or c.create("Namespace", {}, namespace)
+        )
+        return namespace
+
+    with ThreadPoolExecutor(4) as pool:
+        jobs = pool.map(make, range(60))
+        for _ in range(3):
+            time.sleep(0.2)
+            host.kill_service()
+            host.start_service()
+        namespaces = list(jobs)
+    assert len(host.client.list("LoadBalancer")) == 60
+    listing = host.run(host.node, "nft", "list", "map", "ip", "winkube-hns", "frontends")
+    assert listing.count("goto") == 60
+    wanted = {f"{host.node}-{guid.replace('-', '')[:12].lower()}" for guid in namespaces}
+    assert set(list_netns(f"{host.node}-")) == wanted
 
 
 def test_deleting_takes_everything_along_and_twice_is_fine(host: HnsHost) -> None:

@@ -1,7 +1,10 @@
+from collections.abc import Callable
+
 import pytest
 
 from winkube.hns.api import HnsApi
 from winkube.hns.errors import Code, HnsError
+from winkube.hns.store import MemoryStore
 from winkube.hns.v1_api import V1Api
 
 
@@ -47,6 +50,22 @@ def test_a_deleted_endpoint_leaves_its_namespace(api: HnsApi, network: str) -> N
     v1.call("POST", f"/namespaces/{namespace['ID']}/addresource", body)
     v1.call("DELETE", f"/endpoints/{endpoint['ID']}", None)
     assert v1.call("GET", f"/namespaces/{namespace['ID']}", None)["ResourceList"] == []
+
+
+def test_a_half_recorded_attachment_is_completed_at_start(
+    make_api: Callable[..., HnsApi],
+) -> None:
+    store = MemoryStore()
+    first = make_api(store=store)
+    settings = {"Type": "L2Bridge", "Ipams": [{"Subnets": [{"IpAddressPrefix": "10.1.0.0/24"}]}]}
+    network = first.call("Network", "create", {"Settings": settings})["ID"]
+    namespace = first.call("Namespace", "create", {})
+    endpoint = first.call("Endpoint", "create", {"Settings": {"HostComputeNetwork": network}})
+    # What a service killed between the two documents leaves behind.
+    first.endpoints.attach_to_namespace(endpoint["ID"], namespace["ID"], "wkt-x")
+    second = make_api(store=store)
+    shown = second.call("Namespace", "query", {"Id": namespace["ID"]})
+    assert shown["Resources"] == [{"Type": "Endpoint", "Data": {"Id": endpoint["ID"]}}]
 
 
 def test_version_is_told_from_1803_on(api: HnsApi) -> None:
