@@ -169,13 +169,18 @@ def _controllers(state: ClusterState) -> NoReturn:
 def _dns(state: ClusterState) -> NoReturn:
     from winkube.dns.config import DnsConfig
     from winkube.dns.server import DnsServer
+    from winkube.proxy.route import PodRoutes
 
     config = DnsConfig(
         listen=((state.control_plane_ip, 53),),
         domain=CLUSTER_DOMAIN,
         service_ip=state.spec.dns_ip,
     )
-    _serve_with_client(client_config(state, "dns"), lambda client: [DnsServer(client, config).run])
+    # Windows pods keep their address towards the underlay: the way back leads over their node.
+    _serve_with_client(
+        client_config(state, "dns"),
+        lambda client: [DnsServer(client, config).run, PodRoutes(client).run],
+    )
 
 
 def _guard(state: ClusterState) -> NoReturn:

@@ -18,6 +18,7 @@ from winkube.aio import command
 
 BUSYBOX: Final = Path("/bin/busybox")
 DOMAIN: Final = "winkube.local"
+_NAMES: Final = (f"{DOMAIN}/busybox:latest", f"{DOMAIN}/pause:1")
 _FOLDERS: Final = ("bin", "dev", "etc", "home", "proc", "root", "run", "sys", "tmp", "usr", "var")
 _FILES: Final = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/home:/bin/false\n",
@@ -52,7 +53,26 @@ async def import_archive(socket: Path, archive: Path) -> None:
                 raise
             await asyncio.sleep(0.05)
         else:
-            return
+            break
+    await _await_images(socket)
+
+
+async def _await_images(socket: Path) -> None:
+    """The CRI half of containerd learns of an import by an event, a moment later."""
+    # Not before the supervisor has been forked: gRPC and forks do not mix.
+    from winkube.wire import cri
+    from winkube.wire.cri_client import CriClient
+
+    client = CriClient(socket)
+    try:
+        for name in _NAMES:
+            request = cri.ImageStatusRequest(image=cri.ImageSpec(image=name))
+            for _ in range(_IMPORT_TRIES):
+                if (await client.call("ImageStatus", request)).image.id:
+                    break
+                await asyncio.sleep(0.02)
+    finally:
+        await client.close()
 
 
 def build_archive(program: bytes, applets: list[str]) -> bytes:
@@ -60,8 +80,8 @@ def build_archive(program: bytes, applets: list[str]) -> bytes:
     full, small = _layer(program, applets), _layer(program, ["sleep"])
     blobs: dict[str, bytes] = {}
     manifests = [
-        _image(blobs, f"{DOMAIN}/busybox:latest", full, {"Cmd": ["sh"], "Env": [_PATH]}),
-        _image(blobs, f"{DOMAIN}/pause:1", small, {"Entrypoint": ["/bin/sleep", "infinity"]}),
+        _image(blobs, _NAMES[0], full, {"Cmd": ["sh"], "Env": [_PATH]}),
+        _image(blobs, _NAMES[1], small, {"Entrypoint": ["/bin/sleep", "infinity"]}),
     ]
     index = {"schemaVersion": 2, "manifests": manifests}
     files = {f"blobs/sha256/{digest}": data for digest, data in blobs.items()}

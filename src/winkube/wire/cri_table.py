@@ -36,6 +36,7 @@ Signal: SIGNAL_RUNTIME_DEFAULT 0, SIGNAL_SIGABRT 1, SIGNAL_SIGALRM 2, SIGNAL_SIG
     SIGNAL_SIGRTMAXMINUS4 61, SIGNAL_SIGRTMAXMINUS3 62, SIGNAL_SIGRTMAXMINUS2 63,
     SIGNAL_SIGRTMAXMINUS1 64, SIGNAL_SIGRTMAX 65
 SupplementalGroupsPolicy: Merge 0, Strict 1
+SecurityProfileType: RuntimeDefault 0, Unconfined 1, Localhost 2
 """
 
 MESSAGES = """
@@ -209,7 +210,7 @@ RuntimeHandler: 1 name string; 2 features RuntimeHandlerFeatures
 RuntimeHandlerFeatures: 1 recursive_read_only_mounts bool; 2 user_namespaces bool
 RuntimeStatus: 1 conditions []RuntimeCondition
 SELinuxOption: 1 user string; 2 role string; 3 type string; 4 level string
-SecurityProfile:
+SecurityProfile: 1 profile_type SecurityProfileType; 2 localhost_ref string
 StartContainerRequest: 1 container_id string
 StartContainerResponse:
 StatusRequest: 1 verbose bool
