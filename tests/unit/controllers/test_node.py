@@ -10,7 +10,7 @@ from winkube.client.informer import InformerPool
 from winkube.client.resource import LEASES, NODES, PODS
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context
-from winkube.controllers.node.cidr import plan_cidr
+from winkube.controllers.node.cidr import CidrPool, NodeCidrController
 from winkube.controllers.node.eviction import TaintEvictionController, plan_eviction
 from winkube.controllers.node.health import plan_taints
 from winkube.controllers.node.lifecycle import NodeLifecycleController
@@ -24,17 +24,46 @@ def network(text: str) -> ipaddress.IPv4Network:
     return ipaddress.IPv4Network(text)
 
 
+def pool(cluster: str, mask: int, *taken: str) -> CidrPool:
+    found = CidrPool(cluster, mask)
+    for text in taken:
+        found.occupy(network(text))
+    return found
+
+
 def test_lowest_free_block_is_given() -> None:
-    taken = [network("10.244.0.0/24"), network("10.244.2.0/24")]
-    assert str(plan_cidr("10.244.0.0/16", 24, taken)) == "10.244.1.0/24"
+    subject = pool("10.244.0.0/16", 24, "10.244.0.0/24", "10.244.2.0/24")
+    assert [str(subject.take()) for _ in range(2)] == ["10.244.1.0/24", "10.244.3.0/24"]
+    subject.release(network("10.244.2.0/24"))
+    assert str(subject.take()) == "10.244.2.0/24"
 
 
 def test_block_of_another_size_is_avoided() -> None:
-    assert str(plan_cidr("10.244.0.0/16", 24, [network("10.244.0.0/22")])) == "10.244.4.0/24"
+    assert str(pool("10.244.0.0/16", 24, "10.244.0.0/22").take()) == "10.244.4.0/24"
+    assert str(pool("10.244.0.0/16", 24, "10.0.0.0/8").take()) == "None"
+    assert str(pool("10.244.0.0/16", 24, "192.168.0.0/16").take()) == "10.244.0.0/24"
 
 
-def test_full_range_gives_nothing() -> None:
-    assert plan_cidr("10.0.0.0/24", 25, [network("10.0.0.0/25"), network("10.0.0.128/25")]) is None
+def test_full_range_gives_nothing_until_a_block_is_free() -> None:
+    subject = pool("10.0.0.0/24", 25)
+    assert [str(subject.take()) for _ in range(3)] == ["10.0.0.0/25", "10.0.0.128/25", "None"]
+    subject.release(network("10.0.0.0/25"))
+    assert str(subject.take()) == "10.0.0.0/25"
+
+
+async def test_node_without_a_network_gets_the_one_of_a_node_that_leaves() -> None:
+    api, clock = FakeApi(), FakeClock()
+    config = ControllerConfig(cluster_cidr="10.0.0.0/24", node_cidr_mask=24)
+    shared = Context(api, InformerPool(api), EventRecorder(api, "test"), config, clock)
+    controller = NodeCidrController(shared)
+    api.seed(NODES, {"metadata": {"name": "a"}, "spec": {"podCIDR": "10.0.0.0/24"}})
+    api.seed(NODES, {"metadata": {"name": "b"}})
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        async with running(controller.run()):
+            await eventually(lambda: controller._hungry == {"b"})
+            await api.delete(NODES, "a")
+            await eventually(lambda: "podCIDR" in (api.find(NODES, "b") or {}).get("spec", {}))
 
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}

@@ -1,7 +1,9 @@
 """Pod networks: every node gets its own block of the cluster's pod CIDR, once and for ever."""
 
+import heapq
 import ipaddress
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Iterable
 
 from winkube.api.meta import is_deleting, name_of
 from winkube.base.types import JsonObject
@@ -11,26 +13,61 @@ from winkube.controllers.controller import Context, Controller
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def plan_cidr(cluster: str, mask: int, taken: Iterable[Network]) -> Network | None:
-    """The lowest free block; None when the cluster's range is used up."""
-    whole = ipaddress.ip_network(cluster)
-    blocked = [network for network in taken if network.version == whole.version]
-    exact = {network for network in blocked if network.prefixlen == mask}
-    others = [network for network in blocked if network.prefixlen != mask]
-    for candidate in whole.subnets(new_prefix=mask):
-        if candidate not in exact and not _overlaps(candidate, others):
-            return candidate
-    return None
+class CidrPool:
+    """Blocks of one size, by number; taking the lowest free one does not look at the others."""
 
+    def __init__(self, cluster: str, mask: int) -> None:
+        self._whole: Network = ipaddress.ip_network(cluster)
+        self._mask = mask
+        self._shift = self._whole.max_prefixlen - mask
+        self._size = 1 << (mask - self._whole.prefixlen)
+        self._used: Counter[int] = Counter()
+        self._freed: list[int] = []
+        self._fresh = 0
 
-def _overlaps(candidate: Network, others: Collection[Network]) -> bool:
-    return any(candidate.overlaps(other) for other in others)
+    def take(self) -> Network | None:
+        """The lowest free block, now in use; None when the range is used up."""
+        while self._freed:
+            number = heapq.heappop(self._freed)
+            if not self._used[number]:
+                return self._give(number)
+        while self._fresh < self._size:
+            self._fresh += 1
+            if not self._used[self._fresh - 1]:
+                return self._give(self._fresh - 1)
+        return None
+
+    def occupy(self, network: Network) -> None:
+        for number in self._numbers(network):
+            self._used[number] += 1
+
+    def release(self, network: Network) -> None:
+        for number in self._numbers(network):
+            self._used[number] -= 1
+            if self._used[number] <= 0:
+                del self._used[number]
+                heapq.heappush(self._freed, number)
+
+    def _give(self, number: int) -> Network:
+        self._used[number] += 1
+        address = int(self._whole.network_address) + (number << self._shift)
+        kind = ipaddress.IPv4Address if self._whole.version == 4 else ipaddress.IPv6Address
+        return ipaddress.ip_network((kind(address), self._mask))
+
+    def _numbers(self, network: Network) -> Iterable[int]:
+        """The blocks a network touches; one from elsewhere touches none."""
+        if network.version != self._whole.version or not network.overlaps(self._whole):
+            return ()
+        base = int(self._whole.network_address)
+        first = max(int(network.network_address), base) - base
+        last = min(int(network.broadcast_address), int(self._whole.broadcast_address)) - base
+        return range(first >> self._shift, (last >> self._shift) + 1)
 
 
 def pod_cidrs(node: JsonObject) -> list[Network]:
     spec = node.get("spec") or {}
     texts = spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else [])
-    return [ipaddress.ip_network(text) for text in texts]
+    return [ipaddress.ip_network(text, strict=False) for text in texts]
 
 
 class NodeCidrController(Controller):
@@ -42,36 +79,47 @@ class NodeCidrController(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        # What was given and the cache may not show yet, by node.
+        self._pool = CidrPool(context.config.cluster_cidr, context.config.node_cidr_mask)
+        # What each node has, also what was given and the cache may not show yet.
         self._given: dict[str, list[Network]] = {}
+        self._hungry: set[str] = set()
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is None:
-            self._given.pop(key, None)
+            self._hungry.discard(key)
+            self._set(key, [])
+            if self._hungry:
+                self.queue.add(self._hungry.pop())
+        elif old is not None and pod_cidrs(old) and pod_cidrs(old) == pod_cidrs(new):
+            return
         elif pod_cidrs(new):
-            self._given[key] = pod_cidrs(new)
-        else:
+            self._set(key, pod_cidrs(new))
+        elif key not in self._hungry:
             self.queue.add(key)
+
+    def _set(self, key: str, networks: list[Network]) -> None:
+        before = self._given.pop(key, [])
+        if networks:
+            self._given[key] = networks
+        for network in networks:
+            self._pool.occupy(network)
+        for network in before:
+            self._pool.release(network)
 
     async def reconcile(self, key: str) -> None:
         node = self._nodes.get(key)
         if node is None or is_deleting(node) or pod_cidrs(node):
             return
-        block = self._given.get(key)
-        if block is None:
-            taken = [network for networks in self._given.values() for network in networks]
-            config = self.context.config
-            found = plan_cidr(config.cluster_cidr, config.node_cidr_mask, taken)
+        if key not in self._given:
+            found = self._pool.take()
             if found is None:
-                self.event(
-                    node,
-                    "Normal",
-                    "CIDRNotAvailable",
-                    f"Node {name_of(node)} status is now: CIDRNotAvailable",
-                )
+                self._hungry.add(key)
+                message = f"Node {name_of(node)} status is now: CIDRNotAvailable"
+                self.event(node, "Normal", "CIDRNotAvailable", message)
                 return
-            block = self._given[key] = [found]
-        spec = {"podCIDR": str(block[0]), "podCIDRs": [str(network) for network in block]}
+            self._given[key] = [found]
+        networks = [str(network) for network in self._given[key]]
+        spec = {"podCIDR": networks[0], "podCIDRs": networks}
         await self.client.patch(NODES, key, {"spec": spec})
