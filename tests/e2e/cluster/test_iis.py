@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -140,11 +141,15 @@ def test_a_windows_pod_reaches_the_service_by_its_dns_name(iis: Cluster) -> None
         assert "IIS" in out
 
 
+def has_pods(cluster: Cluster, count: int) -> bool:
+    return len(cluster.get("pods", "-l", "app=iis")["items"]) == count
+
+
 def test_scaling_up_and_down(iis: Cluster) -> None:
     for wanted in (6, 3):
         iis.kubectl("scale", "deploy/iis", f"--replicas={wanted}")
         iis.kubectl("rollout", "status", "deploy/iis", "--timeout=120s", timeout=130)
-        eventually(lambda n=wanted: len(iis.get("pods", "-l", "app=iis")["items"]) == n)
+        eventually(partial(has_pods, iis, wanted))
 
 
 def test_the_iis_program_is_a_windows_program(iis: Cluster) -> None:

@@ -11,6 +11,7 @@ from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.containerstatus import Inputs, to_container_status
+from winkube.kubelet.pod.state import PodState
 from winkube.kubelet.spec.resources import qos_class
 
 OWN_CONDITIONS: Final = (
@@ -20,6 +21,7 @@ OWN_CONDITIONS: Final = (
     "ContainersReady",
     "PodScheduled",
 )
+ONE_SHOT_SECONDS: Final = 0.8
 TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -74,6 +76,22 @@ def to_status(pod: JsonObject, inputs: Inputs, around: Surroundings) -> JsonObje
         if phase in TERMINAL and old.get(word):
             status[word] = old[word]
     return status
+
+
+def hold_seconds(pod: JsonObject, state: PodState, now: float) -> float:
+    """How long a new one-shot's start is kept back.
+
+    ``kubectl run -i`` attaches as soon as it sees Running and loses what was written before; a
+    command that ends within this time is seen as ended, and kubectl then reads its whole log.
+    """
+    started = [
+        latest.started_at
+        for container in identity.containers(pod)
+        if container.get("stdinOnce")
+        and (latest := state.latest(container["name"])) is not None
+        and latest.is_running
+    ]
+    return max((at + ONE_SHOT_SECONDS - now for at in started), default=0.0)
 
 
 def rejected_status(pod: JsonObject, reason: str, message: str, around: Surroundings) -> JsonObject:

@@ -36,6 +36,7 @@ from winkube.kubelet.pod.state import Container, PodState, Sandbox
 from winkube.kubelet.pod.status import (
     TERMINAL,
     Surroundings,
+    hold_seconds,
     known_status,
     rejected_status,
     to_status,
@@ -361,6 +362,10 @@ class PodWorker:
 
     def publish(self) -> None:
         """Work the status out and hand it to the writer."""
+        hold = hold_seconds(self.pod, self.state, self._tools.clock.now())
+        if hold > 0:
+            self._queue.add_after(self.uid, hold)
+            return
         prober = self._probes()
         inputs = Inputs(
             state=self.state,

@@ -4,6 +4,8 @@ The kubelet does not look into the session: SPDY or WebSocket, the runtime's str
 the one that speaks it.
 """
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import yarl
@@ -16,6 +18,8 @@ from winkube.wire.remotecommand import StreamRequestError, Wanted, parse_protoco
 from winkube.wire.upgrade import Header, Upgraded, UpgradeError, request_upgrade, splice, take_over
 
 RUN_SECONDS: Final = 120
+END_POLL_SECONDS: Final = 0.5
+END_GRACE_SECONDS: Final = 1.0
 _FORWARDED: Final = (
     "connection",
     "upgrade",
@@ -66,7 +70,7 @@ class StreamHandler:
             stderr=wanted.stderr,
             tty=wanted.tty,
         )
-        return await self._relay(request, "Attach", asked)
+        return await self._relay(request, "Attach", asked, until=self._ended(request))
 
     async def portforward(self, request: web.Request) -> web.StreamResponse:
         namespace, pod = request.match_info["namespace"], request.match_info["pod"]
@@ -93,7 +97,15 @@ class StreamHandler:
         answer = await self._call("ExecSync", asked)
         return web.Response(body=answer.stdout + answer.stderr, content_type="text/plain")
 
-    async def _relay(self, request: web.Request, method: str, asked: Any) -> web.StreamResponse:
+    async def _relay(
+        self,
+        request: web.Request,
+        method: str,
+        asked: Any,
+        *,
+        until: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> web.StreamResponse:
+        """Join the client to the runtime's session; ``until`` ends it from our side."""
         if "upgrade" not in request.headers.get("Connection", "").lower():
             raise web.HTTPBadRequest(text="Upgrade request required")
         url = yarl.URL((await self._call(method, asked)).url, encoded=True)
@@ -106,8 +118,16 @@ class StreamHandler:
         if answer.duplex is None:
             return answer.to_response()
         try:
-            async with take_over(request, _forwarded(answer.headers)) as client:
-                await splice(client, answer.duplex)
+            async with (
+                take_over(request, _forwarded(answer.headers)) as client,
+                asyncio.TaskGroup() as group,
+            ):
+                tasks = [group.create_task(splice(client, answer.duplex), name="splice")]
+                if until is not None:
+                    tasks.append(group.create_task(until(), name="until the container ends"))
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                for task in tasks:
+                    task.cancel()
         finally:
             answer.duplex.close()
         return Upgraded()
@@ -117,6 +137,21 @@ class StreamHandler:
             return await self._view.cri.call(method, asked)
         except CriError as error:
             raise web.HTTPInternalServerError(text=str(error)) from error
+
+    def _ended(self, request: web.Request) -> Callable[[], Coroutine[Any, Any, None]]:
+        """A wait for the container's end and the last of its output.
+
+        containerd never ends an attach that met the container's end half-way.
+        """
+        names = [request.match_info[key] for key in ("namespace", "pod", "container")]
+
+        async def wait() -> None:
+            # The view is a table in memory; who follows a log polls it in the same way.
+            while self._view.container_state(*names) is ContainerState.RUNNING:  # noqa: ASYNC110
+                await asyncio.sleep(END_POLL_SECONDS)
+            await asyncio.sleep(END_GRACE_SECONDS)
+
+        return wait
 
     def _running(self, request: web.Request) -> str:
         """The container's id, if there is one that can be talked to."""
