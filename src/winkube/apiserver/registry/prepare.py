@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from winkube.api.kinds import Kind
+from winkube.api.qos import qos_class
 from winkube.apiserver.auth.user import User
-from winkube.apiserver.registry.qos import qos_class
 from winkube.apiserver.services.hook import keep_allocated
 from winkube.base.types import JsonObject
 
