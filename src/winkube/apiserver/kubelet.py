@@ -88,7 +88,10 @@ class Kubelets:
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # A kept connection would fail the first request after a kubelet's restart.
+                connector=aiohttp.TCPConnector(force_close=True, limit=0),
             )
         return self._session
 

@@ -41,6 +41,7 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
         await control["stop"].wait()
         listener.close()
         await handler.shutdown(1)
+        await asyncio.sleep(0.2)  # TLS closes in several steps
 
     thread = threading.Thread(target=lambda: asyncio.run(main()))
     thread.start()

@@ -26,7 +26,7 @@ def test_list_selects_by_label_and_field(api: Any, maps: str) -> None:
     assert names(api("GET", f"{maps}?labelSelector=color+in+(blue)").body) == ["b"]
     wrong = api("GET", f"{maps}?fieldSelector=spec.x%3D1")
     assert wrong.status == 400
-    assert "field label not supported" in wrong.message
+    assert "is not a known field selector" in wrong.message
 
 
 def test_pages_show_the_moment_of_the_first(api: Any, maps: str) -> None:
