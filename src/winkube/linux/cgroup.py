@@ -59,6 +59,9 @@ def parse_hierarchies(mounts: str) -> Hierarchies:
         elif fstype == "cgroup":
             names = (name.removeprefix("name=") for name in options.split(","))
             v1.update({name: Path(point) for name in names if name in _V1_CONTROLLERS})
+    if v1 and v2:
+        # A hybrid machine: the version 2 tree has no controllers, but runtimes make groups in it.
+        v1["unified"] = v2
     return Hierarchies(v2=None if v1 else v2, v1=v1)
 
 

@@ -19,8 +19,9 @@ def test_version_one_controllers_win_over_an_empty_unified_hierarchy() -> None:
         "cpuacct": Path("/sys/fs/cgroup/cpu,cpuacct"),
         "memory": Path("/sys/fs/cgroup/memory"),
         "systemd": Path("/sys/fs/cgroup/systemd"),
+        "unified": Path("/sys/fs/cgroup/unified"),
     }
-    assert len(found.roots) == 3
+    assert len(found.roots) == 4
 
 
 def test_a_version_two_machine_has_one_root() -> None:
