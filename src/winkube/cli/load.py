@@ -19,5 +19,5 @@ def load(
 
     state = load_state(home(), name)
     for archive in archives:
-        for line in asyncio.run(loading.load_archive(state, archive)):
+        for line in asyncio.run(loading.load_archive(state, archive.resolve())):
             print(line)

@@ -43,11 +43,10 @@ def ensure_linux_images(cache: Path) -> Path:
 
 
 async def import_archive(socket: Path, archive: Path) -> None:
-    """Give the images to a node's containerd once it answers; it keeps what it has already."""
-    argv = ["ctr", "--address", str(socket), "--namespace", "k8s.io", "images", "import"]
+    """Give our images to a node's containerd once it answers; it keeps what it has already."""
     for attempt in range(_IMPORT_TRIES):
         try:
-            await command.run([*argv, "--no-unpack", str(archive)], timeout=60.0)
+            await ctr_import(socket, archive)
         except command.CommandError:
             if attempt + 1 == _IMPORT_TRIES:
                 raise
@@ -55,6 +54,11 @@ async def import_archive(socket: Path, archive: Path) -> None:
         else:
             break
     await _await_images(socket)
+
+
+async def ctr_import(socket: Path, archive: Path) -> None:
+    argv = ["ctr", "--address", str(socket), "--namespace", "k8s.io"]
+    await command.run([*argv, "images", "import", "--no-unpack", str(archive)], timeout=600.0)
 
 
 async def _await_images(socket: Path) -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 from winkube.runtime import container as containers_of
@@ -25,6 +26,7 @@ from winkube.runtime.streaming import StreamingServer
 from winkube.wire import cri
 
 RUNTIME_NAME: Final = "winkube"
+ARCHIVE: Final = "archive:"
 _METHODS: Final = (
     "Version",
     "Status",
@@ -261,6 +263,12 @@ class Handlers:
         return cri.ImageStatusResponse(image=None if image is None else to_image(image))
 
     async def pull_image(self, request: Any) -> Any:
+        name = request.image.image
+        if name.startswith(ARCHIVE):
+            # Not a reference the kubelet lets through: only who owns this socket can ask for it.
+            loaded = await self._images.load_archive(Path(name.removeprefix(ARCHIVE)))
+            names = [next(iter(image.tags), image.id) for image in loaded]
+            return cri.PullImageResponse(image_ref=",".join(names))
         image = await self._images.pull(request.image.image, to_auth(request.auth))
         return cri.PullImageResponse(image_ref=image.id)
 
