@@ -18,6 +18,7 @@
 #include <wchar.h>
 
 #define DRAIN_MS 300
+#define OWN_EXIT_MS 500
 #define SHUTDOWN_EXIT 0xC000013Au /* STATUS_CONTROL_C_EXIT: what a program ended by a shutdown has */
 
 struct orders {
@@ -297,10 +298,12 @@ static HANDLE send_shutdown(DWORD id)
     thread = CreateRemoteThread(process, NULL, 0, (LPTHREAD_START_ROUTINE)routine,
                                 (void *)(ULONG_PTR)CTRL_SHUTDOWN_EVENT, 0, NULL);
     if (thread) {
-        /* When its handlers are done the system ends the program, if it did not end itself. */
+        /* When its handlers are done the system ends the program. A program that ends itself takes
+         * this thread down first, so it gets a moment to finish with an exit code of its own. */
         WaitForSingleObject(thread, INFINITE);
         CloseHandle(thread);
-        TerminateProcess(process, SHUTDOWN_EXIT);
+        if (WaitForSingleObject(process, OWN_EXIT_MS) == WAIT_TIMEOUT)
+            TerminateProcess(process, SHUTDOWN_EXIT);
     }
     return process;
 }
