@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _SHUTDOWN_SECONDS: Final = 2.0
+_FAREWELL_SECONDS: Final = 1.0
 
 
 class ApiServer:
@@ -67,7 +68,14 @@ class ApiServer:
         context = server_context(self._config)
         loop = asyncio.get_running_loop()
         listeners = [
-            await loop.create_server(server, sock=sock, ssl=context, backlog=_BACKLOG)
+            await loop.create_server(
+                server,
+                sock=sock,
+                ssl=context,
+                backlog=_BACKLOG,
+                # An idle client does not answer our farewell: do not wait the usual 30 seconds.
+                ssl_shutdown_timeout=_FAREWELL_SECONDS,
+            )
             for sock in self._config.sockets
         ]
         log.info("serving", extra={"addresses": [_name(s) for s in self._config.sockets]})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import uvloop
 from aiohttp import web
 
 
@@ -43,7 +44,7 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
         await handler.shutdown(1)
         await asyncio.sleep(0.2)  # TLS closes in several steps
 
-    thread = threading.Thread(target=lambda: asyncio.run(main()))
+    thread = threading.Thread(target=lambda: uvloop.run(main()))
     thread.start()
     started.wait(10)
     yield control["port"], asked
