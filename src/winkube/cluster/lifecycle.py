@@ -32,8 +32,11 @@ from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
 from winkube.linux import cgroup, mount
 from winkube.machines import underlay
+from winkube.machines.personality import find_personality
 from winkube.machines.windows_host import ensure_windows_host
 from winkube.machines.wine.base import ensure_base
+from winkube.machines.wine.layer import ensure_layer
+from winkube.runtime.toolchain import ensure_iis, ensure_tools
 
 _API_SECONDS: Final = 60.0
 _READY_SECONDS: Final = 120.0
@@ -52,7 +55,7 @@ def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterStat
         state = _ensure_state(home, spec)
         if state.nodes("windows"):
             with steps.step("Windows base") as progress:
-                ensure_base(home.cache, progress)
+                _ensure_windows(state, progress)
         with steps.step("Certificates"):
             pki.ensure_pki(state, clock, os.urandom(32))
         with steps.step("Network namespaces"):
@@ -130,6 +133,16 @@ def _ensure_state(home: Home, spec: ClusterSpec) -> ClusterState:
     )
     state.save()
     return state
+
+
+def _ensure_windows(state: ClusterState, progress: Callable[[str, float], None]) -> None:
+    """Everything that Windows containers share: the base, our programs, each node's personality."""
+    cache = state.home.cache
+    base = ensure_base(cache, progress)
+    ensure_tools(cache)
+    ensure_iis(cache)
+    for version in {node.windows_version for node in state.nodes("windows")}:
+        ensure_layer(base, find_personality(version), cache)
 
 
 def _free_port(taken: set[int]) -> int:
