@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _SHUTDOWN_SECONDS: Final = 2.0
-_FAREWELL_SECONDS: Final = 1.0
 
 
 class ApiServer:
@@ -68,14 +67,7 @@ class ApiServer:
         context = server_context(self._config)
         loop = asyncio.get_running_loop()
         listeners = [
-            await loop.create_server(
-                server,
-                sock=sock,
-                ssl=context,
-                backlog=_BACKLOG,
-                # An idle client does not answer our farewell: do not wait the usual 30 seconds.
-                ssl_shutdown_timeout=_FAREWELL_SECONDS,
-            )
+            await loop.create_server(server, sock=sock, ssl=context, backlog=_BACKLOG)
             for sock in self._config.sockets
         ]
         log.info("serving", extra={"addresses": [_name(s) for s in self._config.sockets]})
@@ -86,8 +78,18 @@ class ApiServer:
         finally:
             for listener in listeners:
                 listener.close()
-            await server.shutdown(_SHUTDOWN_SECONDS)
+            await _hang_up(server)
             await parts.close()
+
+
+async def _hang_up(server: web.Server) -> None:
+    """End every connection; an idle client never answers TLS's farewell, so none is awaited."""
+    transports = [connection.transport for connection in server.connections]
+    await server.shutdown(_SHUTDOWN_SECONDS)
+    for transport in transports:
+        if transport is not None:
+            transport.abort()
+    await asyncio.sleep(0)
 
 
 @asynccontextmanager
