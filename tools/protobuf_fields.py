@@ -1,9 +1,9 @@
 """Write apiserver/protobuf/fields.json: the field numbers of Kubernetes' protobuf messages.
 
-The numbers stand in the struct tags of k8s.io/api and k8s.io/apimachinery. Call with the git
-directories of both:
+The numbers stand in the struct tags of k8s.io/api and k8s.io/apimachinery. Call with the
+folders of both Go modules, as ``go mod download`` leaves them:
 
-    python tools/protobuf_fields.py <api repository> <apimachinery repository>
+    python tools/protobuf_fields.py <k8s.io/api> <k8s.io/apimachinery>
 
 A field is [number, JSON name, type]. Types: s string, i integer, b bool, d double, y bytes, T time,
 U time with microseconds, N duration, Q quantity, O int-or-string, R raw JSON, L list of strings in
@@ -13,7 +13,6 @@ a message of its own, or the name of a message; in front of it * pointer (zero i
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,9 +33,8 @@ SPECIAL = {
 FIELD = re.compile(r'^\t(?:(\w+)\s+)?([\w\*\[\]\.]+)\s+`json:"([^"]*)"[^`]*protobuf:"\w+,(\d+),')
 
 
-def show(repository: str, path: str) -> str:
-    command = ["git", "--git-dir", repository, "show", f"HEAD:{path}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def show(folder: str, path: str) -> str:
+    return Path(folder, path).read_text()
 
 
 def imports(text: str) -> dict[str, str]:

@@ -23,15 +23,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
+from tests.e2e.harness import find_kubectls
 
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.server import ApiServer
 
-KUBECTLS = [
-    path
-    for minor in range(28, 34)
-    if (path := Path(f"/usr/lib/google-cloud-sdk/bin/kubectl.1.{minor}")).exists()
-] or [Path("kubectl")]
+KUBECTLS = find_kubectls() or [Path("kubectl")]
 
 
 class Authority:
