@@ -13,7 +13,7 @@ from winkube.client.resource import ENDPOINTSLICES, SERVICES
 from winkube.client.rest import ApiClient
 from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
-from winkube.proxy.conntrack import StaleFlows, delete_stale_flows
+from winkube.proxy.conntrack import forget_flows, plan_stale_flows
 from winkube.proxy.loop import PortsByService, SyncLoop
 from winkube.proxy.ruleset import (
     BASE,
@@ -110,6 +110,6 @@ class NftPlane:
 
         A UDP client may keep its port for ever, and its flow would keep the backend chosen first.
         """
-        flows = StaleFlows.plan(old, new)
-        if flows is not None:
-            await asyncio.to_thread(delete_stale_flows, flows)
+        patterns = plan_stale_flows(old, new)
+        if patterns:
+            await asyncio.to_thread(forget_flows, patterns)
