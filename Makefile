@@ -33,7 +33,7 @@ unit: $(BIN)/.installed ## seconds, no root
 	@$(BIN)/pytest -q tests/unit
 
 test: deps ## everything
-	@$(BIN)/pytest -q tests
+	@$(BIN)/pytest -q tests/unit tests/integration tests/e2e
 
 e2e: deps ## the real cluster only
 	@$(BIN)/pytest -q tests/e2e

@@ -40,8 +40,11 @@ class NoSuchClusterError(ClusterError):
 
 
 class BusyError(ClusterError):
-    def __init__(self, name: str, holder: str) -> None:
-        super().__init__(f"cluster {name!r} is being changed by another command ({holder})")
+    def __init__(self, name: str, pid: int, action: str) -> None:
+        super().__init__(
+            f"cluster {name!r} is being changed by 'winkube {action}' (process {pid}): wait for it"
+        )
+        self.pid, self.action = pid, action
 
 
 class StartError(ClusterError):

@@ -26,7 +26,7 @@ from winkube.client.rest import ApiClient
 from winkube.cluster import addons, images, kubeconfig, pki, preflight
 from winkube.cluster.components import admin_client_config, log_file
 from winkube.cluster.daemon import spawn_supervisor, stop_supervisor
-from winkube.cluster.errors import NoSuchClusterError, StartError
+from winkube.cluster.errors import BusyError, NoSuchClusterError, StartError
 from winkube.cluster.process import ProcessId, end
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
@@ -50,7 +50,7 @@ class Steps(Protocol):
 
 def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterState:
     preflight.check(spec)
-    with exclusive(home, spec.name):
+    with exclusive(home, spec.name, "up"):
         _clear_after_reboot(home, spec.name)
         state = _ensure_state(home, spec)
         if state.nodes("windows"):
@@ -68,7 +68,8 @@ def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterStat
 
 def down(home: Home, name: str) -> None:
     """Remove everything of this cluster, whatever state it is in."""
-    with exclusive(home, name):
+    _interrupt(home, name)
+    with exclusive(home, name, "down"):
         paths = home.cluster(name)
         with contextlib.suppress(NoSuchClusterError):
             stop_supervisor(load_state(home, name))
@@ -83,6 +84,18 @@ def down(home: Home, name: str) -> None:
         for folder in (paths.run, paths.state):
             shutil.rmtree(folder, ignore_errors=False, onerror=_retry_unmounted)
     (home.clusters / f"{name}.lock").unlink(missing_ok=True)
+
+
+def _interrupt(home: Home, name: str) -> None:
+    """Who takes a cluster down does not want it to come up: end an ``up`` that is under way."""
+    try:
+        with exclusive(home, name, "down"):
+            return
+    except BusyError as busy:
+        holder = ProcessId.of(busy.pid) if busy.action == "up" else None
+        if holder is None:
+            raise
+        end([holder], grace=2.0)
 
 
 def exists(home: Home, name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from winkube.api.names import label_key_problems, label_value_problems
 from winkube.base.errors import WinkubeError
 from winkube.cluster.errors import SpecError
 from winkube.machines.personality import find_personality
@@ -87,7 +88,7 @@ def parse_spec(document: Any) -> ClusterSpec:
     _expect("kind", top.get("kind"), KIND)
     network = _mapping("networking", top.get("networking", {}), _NETWORK_FIELDS)
     default = ClusterSpec()
-    return ClusterSpec(
+    spec = ClusterSpec(
         name=_text("name", top.get("name", default.name)),
         kubernetes_version=_version(top.get("kubernetesVersion", default.kubernetes_version)),
         pod_subnet=_subnet(
@@ -101,6 +102,12 @@ def parse_spec(document: Any) -> ClusterSpec:
         nodes=_parse_nodes(top.get("nodes")),
         mirrors=_parse_registries(top.get("registries", {})),
     )
+    if ipaddress.ip_network(spec.pod_subnet).overlaps(ipaddress.ip_network(spec.service_subnet)):
+        raise SpecError(
+            "networking.podSubnet",
+            f"{spec.pod_subnet} overlaps networking.serviceSubnet {spec.service_subnet}",
+        )
+    return spec
 
 
 def _parse_nodes(document: Any) -> tuple[NodeSpec, ...]:
@@ -180,6 +187,8 @@ def _boolean(path: str, value: Any) -> bool:
 
 
 def _version(value: Any) -> str:
+    if isinstance(value, float):  # YAML reads 1.30 as the number 1.3
+        raise SpecError("kubernetesVersion", f'must be in quotes, as in "{VERSIONS[-4]}"')
     text = str(value).removeprefix("v")
     if text not in VERSIONS:
         raise SpecError(
@@ -206,7 +215,12 @@ def _port(path: str, value: Any) -> int:
 
 def _labels(path: str, value: Any) -> dict[str, str]:
     labels = _mapping(path, value, None)
-    return {_text(path, key): _text(f"{path}.{key}", text) for key, text in labels.items()}
+    for key, text in labels.items():
+        problems = label_key_problems(_text(path, key))
+        problems += label_value_problems(_text(f"{path}.{key}", text)) if text != "" else ()
+        if problems:
+            raise SpecError(f"{path}.{key}", problems[0])
+    return labels
 
 
 def _check_count(path: str, value: Any) -> None:
@@ -215,7 +229,8 @@ def _check_count(path: str, value: Any) -> None:
 
 
 def _check_personality(path: str, value: Any) -> None:
+    name = _text(path, value)
     try:
-        find_personality(_text(path, value))
+        find_personality(name)
     except WinkubeError as error:
         raise SpecError(path, str(error)) from error

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TextIO
 
 from winkube.base.paths import ClusterPaths, Home
 from winkube.cluster.errors import BusyError, NoSuchClusterError
@@ -80,18 +81,22 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def exclusive(home: Home, name: str) -> Iterator[None]:
+def exclusive(home: Home, name: str, action: str) -> Iterator[None]:
     """Hold the right to change this cluster; the kernel gives it back if we die."""
     home.cluster(name)  # refuses a name that could leave the folder
     home.clusters.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = home.clusters / f"{name}.lock"
-    with path.open("a+") as file:
+    with (home.clusters / f"{name}.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            file.seek(0)
-            raise BusyError(name, f"process {file.read().strip() or 'unknown'}") from None
+            raise BusyError(name, *_holder(file)) from None
         file.truncate(0)
-        file.write(str(os.getpid()))
+        file.write(f"{os.getpid()} {action}")
         file.flush()
         yield
+
+
+def _holder(file: TextIO) -> tuple[int, str]:
+    file.seek(0)
+    pid, _, action = file.read().partition(" ")
+    return (int(pid), action) if pid.isdigit() else (0, "unknown")

@@ -68,6 +68,15 @@ def test_an_up_killed_half_way_is_cleaned_by_down(second: Cluster, seconds: floa
     assert traces(second.name) == []
 
 
+def test_down_ends_an_up_that_is_under_way(second: Cluster) -> None:
+    argv = [sys.executable, "-m", "winkube", "up", "--name", second.name]
+    process = subprocess.Popen(argv, env=second.environment(), stderr=subprocess.DEVNULL)
+    time.sleep(1.2)
+    second.winkube("down", "--name", second.name)
+    assert process.wait(10) != 0
+    assert traces(second.name) == []
+
+
 def test_an_up_killed_half_way_is_finished_by_the_next(second: Cluster) -> None:
     argv = [sys.executable, "-m", "winkube", "up", "--name", second.name, "--windows", "1"]
     process = subprocess.Popen(argv, env=second.environment(), stderr=subprocess.DEVNULL)

@@ -30,10 +30,10 @@ def test_an_unknown_or_damaged_cluster_is_named(tmp_path: Path) -> None:
 
 def test_one_command_at_a_time(tmp_path: Path) -> None:
     home = Home(tmp_path / "state", tmp_path / "run")
-    with exclusive(home, "demo"):
-        with pytest.raises(BusyError, match="demo"), exclusive(home, "demo"):
+    with exclusive(home, "demo", "up"):
+        with pytest.raises(BusyError, match="'winkube up'"), exclusive(home, "demo", "down"):
             pass
-        with exclusive(home, "other"):
+        with exclusive(home, "other", "up"):
             pass
-    with exclusive(home, "demo"):
+    with exclusive(home, "demo", "down"):
         pass
