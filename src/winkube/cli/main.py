@@ -1,12 +1,11 @@
-"""The ``winkube`` program: its commands, and the one place where an error becomes an exit code."""
+"""The ``winkube`` program and its commands."""
 
-import sys
+from typing import Annotated
 
-import click
 import typer
 
-from winkube.base.errors import WinkubeError
 from winkube.cli import down, export_logs, images, load, ls, status, up, version
+from winkube.cli.outcome import tell_errors
 
 app = typer.Typer(
     name="winkube",
@@ -16,27 +15,36 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("up")(up.up)
-app.command("down")(down.down)
-app.command("ls")(ls.ls)
-app.command("status")(status.status)
-app.command("load")(load.load)
-app.command("images")(images.images)
-app.command("export-logs")(export_logs.export_logs)
-app.command("version")(version.version)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        version.version()
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Same as 'version'."),
+    ] = False,
+) -> None:
+    """Windows Server nodes for Kubernetes, on any Linux machine, in seconds."""
+
+
+for _name, _command in (
+    ("up", up.up),
+    ("down", down.down),
+    ("ls", ls.ls),
+    ("status", status.status),
+    ("load", load.load),
+    ("images", images.images),
+    ("export-logs", export_logs.export_logs),
+    ("version", version.version),
+):
+    app.command(_name)(tell_errors(_command))
 
 
 def main() -> None:
-    try:
-        sys.exit(app(standalone_mode=False) or 0)
-    except click.exceptions.Abort:
-        sys.exit("winkube: stopped")
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit("winkube: stopped; 'winkube up' goes on from here, 'winkube down' cleans up")
-    except (WinkubeError, PermissionError) as error:
-        sys.exit(f"winkube: {error}")
-    except BrokenPipeError:
-        sys.exit(1)
+    app(prog_name="winkube")

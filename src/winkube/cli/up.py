@@ -19,7 +19,7 @@ def up(
     name: Annotated[str, typer.Option("--name", "-n", help="The cluster's name.")] = "",
     linux: Annotated[int | None, typer.Option(help="Linux nodes (1 if not said).")] = None,
     windows: Annotated[int | None, typer.Option(help="Windows nodes (2 if not said).")] = None,
-    windows_version: Annotated[str, typer.Option(help="Their Windows.")] = "ltsc2019",
+    windows_version: Annotated[str, typer.Option(help="Their Windows (ltsc2019).")] = "",
     kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
 ) -> None:
     """Start a cluster with Linux and Windows nodes."""
@@ -37,14 +37,12 @@ def _spec(
     file: Path | None, name: str, linux: int | None, windows: int | None, version: str
 ) -> ClusterSpec:
     if file is None:
-        nodes = plan_nodes(
-            1 if linux is None else linux, 2 if windows is None else windows, version
-        )
+        counts = (1 if linux is None else linux, 2 if windows is None else windows)
+        nodes = plan_nodes(*counts, version or "ltsc2019")
         return ClusterSpec(name=name or ClusterSpec().name, nodes=nodes)
-    if linux is not None or windows is not None:
-        raise SpecError(
-            "--linux, --windows", "the nodes come from the cluster file; change it there"
-        )
+    given = {"--linux": linux, "--windows": windows, "--windows-version": version or None}
+    if flags := [flag for flag, value in given.items() if value is not None]:
+        raise SpecError(", ".join(flags), "the nodes come from the cluster file; change it there")
     spec = load_spec(file)
     return replace(spec, name=name) if name else spec
 
@@ -65,14 +63,20 @@ def _say_what_next(state: ClusterState, seconds: float, *, kubeconfig: bool) -> 
     if not kubeconfig:
         console.print(f"  winkube status --name {state.spec.name}")
         return
-    for line in (
+    for line in _next_commands(state):
+        console.print(f"  {line}", highlight=False)
+    console.print(f"\nStop it with: winkube down{_name_option(state)}", highlight=False)
+
+
+def _next_commands(state: ClusterState) -> list[str]:
+    if not state.nodes("windows"):
+        return ["kubectl get nodes -o wide"]
+    return [
         "kubectl get nodes -o wide",
         "kubectl apply -f examples/iis/",
         "kubectl rollout status deploy/iis",
         "kubectl exec deploy/iis -- cmd /c ver",
-    ):
-        console.print(f"  {line}", highlight=False)
-    console.print(f"\nStop it with: winkube down{_name_option(state)}", highlight=False)
+    ]
 
 
 def _name_option(state: ClusterState) -> str:

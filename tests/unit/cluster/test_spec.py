@@ -66,6 +66,7 @@ def test_a_wrong_field_is_named(change: dict[str, Any], field: str) -> None:
     with pytest.raises(SpecError) as caught:
         parse_spec({**BASE, **change})
     assert caught.value.field == field
+    assert field not in caught.value.problem
 
 
 @pytest.mark.parametrize(
