@@ -26,7 +26,7 @@ check: $(BIN)/.installed ## lint, format, types, layers, module size
 	@$(BIN)/ruff check -q .
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache -q 2>/dev/null || $(BIN)/lint-imports
+	@out=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$out"; exit 1; }
 	@$(PYTHON) tools/module-size
 
 unit: $(BIN)/.installed ## seconds, no root
