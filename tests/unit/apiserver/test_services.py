@@ -48,8 +48,9 @@ def test_full_range_is_said() -> None:
 
 def test_full_port_range_frees_the_address_it_took() -> None:
     hook = make_hook()
-    for _ in range(4):
-        hook.begin(service(type="NodePort", ports=[{"port": 80}]), None)(True)
+    for number in range(4):
+        address = f"10.96.0.{2 + number}"
+        hook.begin(service(type="NodePort", clusterIP=address, ports=[{"port": 80}]), None)(True)
     with pytest.raises(InternalError, match="failed to allocate a nodePort: range is full"):
         hook.begin(service(type="NodePort", clusterIP="10.96.0.14", ports=[{"port": 80}]), None)
     hook.begin(service(clusterIP="10.96.0.14"), None)(True)

@@ -214,7 +214,6 @@ async def test_a_second_deletion_may_shorten_the_grace_period(node: Any, pod_of:
         await node.until_phase("Running")
         await node.api.delete(PODS, "web", namespace="default")
         await node.until(lambda: node.cri.methods("StopContainer"))
-        node.cri.stop_delay = 0
         await node.api.delete(PODS, "web", namespace="default", options={"gracePeriodSeconds": 1})
         await node.until_gone()
         graces = [request.timeout for request in node.cri.methods("StopContainer")]
