@@ -9,7 +9,13 @@ import yarl
 from aiohttp import web
 from multidict import CIMultiDict
 
-from winkube.api.errors import ApiError, BadRequestError, InternalError, UnavailableError
+from winkube.api.errors import (
+    ApiError,
+    BadRequestError,
+    InternalError,
+    NotFoundError,
+    UnavailableError,
+)
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
@@ -36,6 +42,7 @@ _NOT_FORWARDED: Final = frozenset(
         "content-encoding",
     }
 )
+_REFUSED: Final = 400
 _PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
 
 
@@ -64,9 +71,17 @@ class Kubelets:
         return yarl.URL.build(scheme="https", host=host, port=port, path=path)
 
     async def forward(
-        self, request: web.BaseRequest, url: yarl.URL, *, secure: bool = True
+        self,
+        request: web.BaseRequest,
+        url: yarl.URL,
+        *,
+        secure: bool = True,
+        judge: bool = False,
     ) -> web.StreamResponse:
-        """Send the request on and stream the answer back, flushing as it arrives."""
+        """Send the request on and stream the answer back, flushing as it arrives.
+
+        With ``judge`` a refusal becomes a Status of ours with the refuser's words.
+        """
         headers = _forwarded(request.headers)
         # Not the client's own: what we relay has to be what we measure.
         headers["Accept-Encoding"] = "identity"
@@ -81,6 +96,8 @@ class Kubelets:
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
             ) as answer:
+                if judge and answer.status >= _REFUSED:
+                    raise _refusal(answer.status, await answer.text())
                 return await _relay(request, answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(url, error) from error
@@ -117,6 +134,17 @@ async def _relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> we
         await response.write(chunk)
     await response.write_eof()
     return response
+
+
+def _refusal(status: int, words: str) -> ApiError:
+    """What upstream makes of a kubelet's answer (registry/generic/rest/response_checker.go)."""
+    if status == BadRequestError.code:
+        return BadRequestError(words.strip())
+    if status == NotFoundError.code:
+        return NotFoundError("the server could not find the requested resource")
+    return InternalError(
+        f'an error on the server ("{words.strip()}") has prevented the request from succeeding'
+    )
 
 
 def _unreachable(url: yarl.URL, error: Exception) -> ApiError:

@@ -1,12 +1,17 @@
-"""The objects a cluster starts with; made once, left alone when they exist."""
+"""The objects a cluster starts with; made once, left alone when they exist.
 
+A cluster cannot do without its system namespaces and the ``kubernetes`` Service: these come back
+when somebody deletes them, as upstream's bootstrap controllers see to it.
+"""
+
+import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
 from winkube.api.defaults import apply_defaults
-from winkube.api.errors import AlreadyExistsError
+from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.apiserver.auth.bootstrap import bootstrap_bindings, bootstrap_roles
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.auth.user import SELF
@@ -23,11 +28,26 @@ from winkube.base.types import JsonObject
 log = logging.getLogger(__name__)
 
 _OURS: Final = frozenset({"endpoints", "endpointslices"})
+_KEEP_SECONDS: Final = 2.0
 Seed = tuple[tuple[str, str, str], str, JsonObject]  # resource, namespace, object
 
 
 async def seed(registry: Registry, config: ApiServerConfig) -> None:
-    for (group, version, plural), namespace, obj in _objects(config):
+    await _ensure(registry, _objects(config))
+
+
+async def keep_seeds(registry: Registry, config: ApiServerConfig) -> None:
+    """Bring back what a cluster cannot do without, for ever."""
+    while True:
+        await asyncio.sleep(_KEEP_SECONDS)
+        try:
+            await _ensure(registry, _indispensable(config))
+        except ApiError as error:  # such as a service that took the address meanwhile
+            log.warning("cannot restore a system object", extra={"error": str(error)})
+
+
+async def _ensure(registry: Registry, seeds: Iterable[Seed]) -> None:
+    for (group, version, plural), namespace, obj in seeds:
         served = registry.resources.find(group, version, plural)
         if served is None:
             continue
@@ -53,9 +73,14 @@ async def _refresh(registry: Registry, served: Served, item: Item, wanted: JsonO
     await store_update(registry, served, item, obj, WriteOptions(SELF))
 
 
-def _objects(config: ApiServerConfig) -> Iterator[Seed]:
+def _indispensable(config: ApiServerConfig) -> Iterator[Seed]:
     for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
         yield ("", "v1", "namespaces"), "", {"metadata": {"name": name}}
+    yield from _kubernetes_service(config)
+
+
+def _objects(config: ApiServerConfig) -> Iterator[Seed]:
+    yield from _indispensable(config)
     for name, value, text in (
         (
             "system-cluster-critical",
@@ -78,7 +103,6 @@ def _objects(config: ApiServerConfig) -> Iterator[Seed]:
         yield (GROUP, "v1", "clusterroles"), "", role
     for binding in bootstrap_bindings():
         yield (GROUP, "v1", "clusterrolebindings"), "", binding
-    yield from _kubernetes_service(config)
 
 
 def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:

@@ -16,7 +16,7 @@ from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
-from winkube.apiserver.seed import seed
+from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.tls import server_context
 from winkube.base.clock import Clock, SystemClock
@@ -46,6 +46,8 @@ class ApiServer:
             await asyncio.sleep(0)
             try:
                 await seed(parts.registry, self._config)
+                keeping = keep_seeds(parts.registry, self._config)
+                tasks.append(group.create_task(keeping, name="system-objects"))
                 await self._serve(parts)
             finally:
                 for task in tasks:

@@ -82,7 +82,7 @@ class ImagePuller:
             text = f'Container image "{wanted}" is not present with pull policy of Never'
             say("Warning", "ErrImageNeverPull", text)
             raise StartError("ErrImageNeverPull", text)
-        return await self._pull_or_wait(name, sandbox, credentials, key=key, say=say)
+        return await self._pull_or_wait(wanted, sandbox, credentials, key=key, say=say)
 
     async def find(self, name: str) -> Any:
         answer = await self.cri.call(
@@ -92,23 +92,24 @@ class ImagePuller:
 
     async def _pull_or_wait(
         self,
-        name: str,
+        wanted: str,
         sandbox: Any,
         credentials: Sequence[Credential],
         *,
         key: str,
         say: Say,
     ) -> Any:
+        name = with_tag(wanted)
         key = f"{key}/{name}"
         since, problem = self._failures.get(key, (0.0, ""))
         if self.backoffs.wait(key, since, self.clock.now()) > 0:
-            say("Normal", "BackOff", f'Back-off pulling image "{name}"')
+            say("Normal", "BackOff", f'Back-off pulling image "{wanted}"')
             delay = to_duration(self.backoffs.delay(key))
             raise StartError(
-                "ImagePullBackOff", f'Back-off pulling image "{name}": ErrImagePull: {problem}'
+                "ImagePullBackOff", f'Back-off pulling image "{wanted}": ErrImagePull: {problem}'
                 if problem else f"back-off {delay} pulling image",
             )  # fmt: skip
-        say("Normal", "Pulling", f'Pulling image "{name}"')
+        say("Normal", "Pulling", f'Pulling image "{wanted}"')
         started = self.clock.monotonic()
         try:
             image = await self._pull(name, sandbox, credentials)
@@ -116,7 +117,7 @@ class ImagePuller:
             now = self.clock.now()
             self.backoffs.advance(key, now, now)
             self._failures[key] = (now, error.message)
-            say("Warning", "Failed", f'Failed to pull image "{name}": {error}')
+            say("Warning", "Failed", f'Failed to pull image "{wanted}": {error}')
             say("Warning", "Failed", "Error: ErrImagePull")
             raise StartError("ErrImagePull", str(error)) from error
         self._failures.pop(key, None)
@@ -125,7 +126,7 @@ class ImagePuller:
         say(
             "Normal",
             "Pulled",
-            f'Successfully pulled image "{name}" in {took}ms ({took}ms including waiting). '
+            f'Successfully pulled image "{wanted}" in {took}ms ({took}ms including waiting). '
             f"Image size: {image.size} bytes.",
         )
         return image

@@ -27,6 +27,15 @@ REMEMBERED: Final = 2048
 Port = tuple[str, str, int]
 Resources = Mapping[str, int]
 
+# Images that are built in, by how their names begin.
+_SYSTEMS: Final = {
+    "winkube.local/": "linux",
+    "mcr.microsoft.com/windows": "windows",
+    "microsoft/iis": "windows",
+    "microsoft/windowsservercore": "windows",
+    "microsoft/nanoserver": "windows",
+}
+
 _SPEC_FIELDS: Final = (
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints",
     "containers", "initContainers", "overhead", "resources", "hostNetwork", "priority",
@@ -47,6 +56,7 @@ class Shape:
     tolerations: tuple[JsonObject, ...]
     spread: tuple[JsonObject, ...]
     priority: int
+    image_system: str = ""
 
     @property
     def simple(self) -> bool:
@@ -90,6 +100,8 @@ class ShapeCache:
         for kind in ("containers", "initContainers"):
             if kind in needs:
                 needs[kind] = [_needs_of(container) for container in needs[kind]]
+        if system := _image_system(spec):
+            needs["imageSystem"] = system
         signature = orjson.dumps(needs, option=orjson.OPT_SORT_KEYS)
         found = self._shapes.get(signature)
         if found is None:
@@ -97,6 +109,18 @@ class ShapeCache:
             if len(self._shapes) > REMEMBERED:
                 self._shapes.popitem(last=False)
         return found
+
+
+def _image_system(spec: JsonObject) -> str:
+    """The one operating system that the names of the images speak of, if they do."""
+    images = [str(container.get("image") or "") for container in spec.get("containers") or ()]
+    systems = {
+        system
+        for image in images
+        for start, system in _SYSTEMS.items()
+        if image.removeprefix("docker.io/").startswith(start)
+    }
+    return systems.pop() if len(systems) == 1 else ""
 
 
 def _needs_of(container: JsonObject) -> JsonObject:
@@ -126,6 +150,7 @@ def _parse(signature: bytes, needs: JsonObject) -> Shape:
         tolerations=tuple(needs.get("tolerations") or ()),
         spread=tuple(needs.get("topologySpreadConstraints") or ()),
         priority=int(needs.get("priority") or 0),
+        image_system=str(needs.get("imageSystem") or ""),
     )
 
 

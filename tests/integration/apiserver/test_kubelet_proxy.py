@@ -23,6 +23,8 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         asked.append(request.path_qs)
+        if "previous" in request.query:
+            return web.Response(status=400, text='previous terminated container "a" not found')
         if "follow" not in request.query:
             return web.Response(text=f"kubelet {request.path}\n")
         response = web.StreamResponse()
@@ -69,6 +71,16 @@ def pod(api: Any, kubelet: tuple[int, list[str]], space: str) -> Iterator[str]:
     api("POST", f"{pods}/p/binding", {"target": {"name": "n1"}})
     yield f"{pods}/p"
     api("DELETE", "/api/v1/nodes/n1")
+
+
+def test_a_kubelets_refusal_is_a_status(api: Any, pod: str) -> None:
+    answer = api("GET", f"{pod}/log?container=a&previous=true")
+    assert (answer.status, answer.body["kind"], answer.body["reason"]) == (
+        400,
+        "Status",
+        "BadRequest",
+    )
+    assert answer.message == 'previous terminated container "a" not found'
 
 
 def test_log_asks_the_kubelet(api: Any, pod: str, kubelet: Any, space: str) -> None:

@@ -89,7 +89,10 @@ async def test_log_of_what_is_not_there_says_what(cluster: Any, kubelet: Any) ->
     async with kubelet.get(LOG) as answer:
         assert answer.status == 400
         said = await answer.text()
-        assert said == 'container "main" in pod "web" is waiting to start: ImagePullBackOff'
+        assert (
+            said
+            == 'container "main" in pod "web" is waiting to start: trying and failing to pull image'
+        )
 
 
 async def test_followed_log_survives_rotation_and_ends_with_its_container(

@@ -34,7 +34,7 @@ async def test_a_failing_pull_backs_off(node: Any, pod_of: Pods) -> None:
         assert node.status()["phase"] == "Pending"
         assert node.event_text("Failed") == "Error: ErrImagePull"
         assert node.container()["state"]["waiting"]["message"].startswith(
-            'Back-off pulling image "reg/none:latest": ErrImagePull: '
+            'Back-off pulling image "reg/none": ErrImagePull: '
         )
 
 

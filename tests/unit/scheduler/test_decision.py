@@ -251,3 +251,28 @@ def test_fast_path_agrees_with_a_full_scan(few: int) -> None:
         world.place(wanted, expected)
         if number % 7 == 3:
             world.displace(f"default/p{number // 2}")
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted"),
+    [
+        ("winkube.local/busybox", "lin-1"),
+        ("docker.io/microsoft/iis:latest", "win-1"),
+        ("mcr.microsoft.com/windows/servercore:ltsc2019", "win-1"),
+    ],
+)
+def test_an_image_that_names_its_system_goes_there_even_if_it_is_busier(
+    image: str, wanted: str
+) -> None:
+    other = {"lin-1": "win-1", "win-1": "lin-1"}[wanted]
+    systems = {"lin-1": "linux", "win-1": "windows"}
+    nodes = [node(name, labels={"kubernetes.io/os": system}) for name, system in systems.items()]
+    world, decider = cluster(*nodes)
+    for number in range(5):
+        world.place(pod(f"busy-{number}", cpu="500m"), wanted)
+    spec = {"containers": [{"name": "c", "image": image}]}
+    asked = SHAPES.pod({"metadata": {"name": "p", "namespace": "default"}, "spec": spec})
+    assert decider.choose(asked) == wanted
+    plain = {"containers": [{"name": "c", "image": "example.com/any"}]}
+    free = SHAPES.pod({"metadata": {"name": "q", "namespace": "default"}, "spec": plain})
+    assert decider.choose(free) == other

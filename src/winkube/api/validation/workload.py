@@ -280,7 +280,7 @@ def validate_cron_job(obj: JsonObject, problems: Problems) -> None:
         problems.required("spec.schedule")
     elif not _CRON_MACRO.fullmatch(schedule) and len(schedule.split()) != 5:
         parts = schedule.split()
-        text = f"expected exactly 5 fields, found {len(parts)}: {parts}"
+        text = f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
         problems.invalid("spec.schedule", schedule, text)
     if "TZ=" in schedule:
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"

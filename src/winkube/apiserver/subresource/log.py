@@ -38,7 +38,7 @@ class Log:
         namespace, name = call.place
         url = self._kubelets.url(node, f"/containerLogs/{namespace}/{name}/{container}")
         passed = {key: call.query[key] for key in _PASSED if call.query.get(key)}
-        return await self._kubelets.forward(call.request, url.with_query(passed))
+        return await self._kubelets.forward(call.request, url.with_query(passed), judge=True)
 
 
 def _check(call: Call) -> None:

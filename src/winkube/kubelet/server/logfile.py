@@ -97,7 +97,8 @@ class LogFile:
         goes_on = tags.split(b":")[0] == b"P"
         prefix = b""
         if self._options.timestamps and not self._started.get(stream):
-            prefix = stamp + b" "
+            # Runtimes write the offset of UTC; upstream's kubelet passes on its short name.
+            prefix = stamp.removesuffix(b"+00:00") + (b"Z " if stamp.endswith(b"+00:00") else b" ")
         self._started[stream] = goes_on
         return prefix + text + (b"" if goes_on else b"\n")
 

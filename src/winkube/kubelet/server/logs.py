@@ -13,6 +13,11 @@ from winkube.kubelet.server.logfile import LogFile, LogOptions
 from winkube.kubelet.server.view import ContainerState, NodeView
 
 POLL_SECONDS: Final = 0.1
+# The most common reasons to wait, in words (kubernetes: pkg/kubelet/kubelet_pods.go).
+_PULL_TROUBLE: Final = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,8 @@ class LogHandler:
                 for entry in status.get(key) or []:
                     waiting = (entry.get("state") or {}).get("waiting") or {}
                     if entry.get("name") == wanted.container and waiting.get("reason"):
-                        return str(waiting["reason"])
+                        reason = str(waiting["reason"])
+                        return _PULL_TROUBLE.get(reason, reason)
         return "ContainerCreating"
 
 

@@ -3,6 +3,7 @@
 The first rule that refuses a node names the reason, so this order is visible to users.
 """
 
+from winkube.scheduler.plugins.image_system import ImageSystem
 from winkube.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from winkube.scheduler.plugins.node_affinity import NodeAffinity
 from winkube.scheduler.plugins.node_name import NodeName
@@ -27,4 +28,5 @@ def default_plugins() -> tuple[tuple[Plugin, float], ...]:
         (NodeResourcesBalancedAllocation(), 1),
         (PodTopologySpread(), 2),
         (InterPodAffinity(), 2),
+        (ImageSystem(), 10),  # more than all of the others together
     )

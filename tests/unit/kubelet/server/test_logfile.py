@@ -37,6 +37,14 @@ def test_pieces_of_a_line_are_joined(path: Path) -> None:
     assert stamped == "2026-01-01T00:00:00.123456789Z abc\n"
 
 
+def test_timestamps_name_utc_as_upstream_does(path: Path) -> None:
+    path.write_text(
+        "2026-01-01T00:00:00.1+00:00 stdout F a\n2026-01-01T02:00:01+02:00 stdout F b\n"
+    )
+    stamped = read(path, LogOptions(timestamps=True))
+    assert stamped == "2026-01-01T00:00:00.1Z a\n2026-01-01T02:00:01+02:00 b\n"
+
+
 def test_what_is_no_log_line_is_left_out(path: Path) -> None:
     path.write_text("garbage\n" + line(0, "good") + "2026 stdlog F x\n\n" + "unfinished")
     assert read(path) == "good\n"
