@@ -8,6 +8,7 @@ from winkube.base.clock import Clock
 from winkube.machines.personality import Personality
 from winkube.machines.wine.recipe import USERS
 from winkube.runtime.command_line import ImageCommand, plan_command_line
+from winkube.runtime.environment import merge_env, windows_environment
 from winkube.runtime.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -21,7 +22,6 @@ from winkube.runtime.oci.errors import BuildMismatchError, PlatformError
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import Image
 from winkube.runtime.sandbox import SandboxService, labels_match, new_id
-from winkube.runtime.spec import merge_env
 from winkube.runtime.state import Container, ContainerState, Records, Sandbox, SandboxState, pack
 from winkube.wire import cri
 
@@ -87,6 +87,7 @@ class ContainerService:
         container.layers = [str(layer) for layer in await self._images.layers(image)]
         self._records.save(container)
         env = merge_env(
+            windows_environment(container.user),
             image.config.env,
             {item.key: item.value.decode(errors="replace") for item in config.envs},
         )

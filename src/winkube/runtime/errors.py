@@ -11,17 +11,17 @@ RuntimeServiceError (UNKNOWN)
 └── ImageError             UNKNOWN, see runtime/oci/errors.py
 """
 
-import grpc
-
 from winkube.base.errors import WinkubeError
 
 
 class RuntimeServiceError(WinkubeError):
-    code = grpc.StatusCode.UNKNOWN
+    """``code`` is the name of a gRPC status; the edge turns it into one."""
+
+    code = "UNKNOWN"
 
 
 class NotFoundError(RuntimeServiceError):
-    code = grpc.StatusCode.NOT_FOUND
+    code = "NOT_FOUND"
 
     def __init__(self, kind: str, name: str) -> None:
         # The words containerd uses; clients look for "not found".
@@ -30,23 +30,23 @@ class NotFoundError(RuntimeServiceError):
 
 
 class InvalidArgumentError(RuntimeServiceError):
-    code = grpc.StatusCode.INVALID_ARGUMENT
+    code = "INVALID_ARGUMENT"
 
 
 class FailedPreconditionError(RuntimeServiceError):
-    code = grpc.StatusCode.FAILED_PRECONDITION
+    code = "FAILED_PRECONDITION"
 
 
 class UnsupportedError(RuntimeServiceError):
-    code = grpc.StatusCode.UNIMPLEMENTED
+    code = "UNIMPLEMENTED"
 
 
 class DeadlineError(RuntimeServiceError):
-    code = grpc.StatusCode.DEADLINE_EXCEEDED
+    code = "DEADLINE_EXCEEDED"
 
 
 class UnavailableError(RuntimeServiceError):
-    code = grpc.StatusCode.UNAVAILABLE
+    code = "UNAVAILABLE"
 
 
 class StartError(RuntimeServiceError):

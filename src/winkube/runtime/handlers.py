@@ -273,7 +273,7 @@ class Handlers:
         return cri.PullImageResponse(image_ref=image.id)
 
     async def remove_image(self, request: Any) -> Any:
-        self._images.remove(request.image.image)
+        await self._images.remove(request.image.image)
         return cri.RemoveImageResponse()
 
 

@@ -57,6 +57,7 @@ class CriServer:
         handlers = Handlers(services, streaming)
         services.sandboxes.adopt()
         await services.containers.adopt()
+        await services.images.tidy()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(services.lifecycle.run(), name="container-exits")
@@ -102,7 +103,7 @@ def build_services(config: RuntimeConfig, clock: Clock) -> Services:
     rootfs = RootfsMaker(config, open_base(config.cache), ensure_tools(config.cache))
     containers: Records[Container] = Records(config.containers, Container)
     sandboxes: Records[Sandbox] = Records(config.sandboxes, Sandbox)
-    images = ImageService(config)
+    images = ImageService(config, clock)
     for store in (containers, sandboxes, images):
         store.load()
     lifecycle = Lifecycle(config, containers, rootfs, clock)
@@ -127,8 +128,8 @@ def _edge(name: str, handler: Handler) -> Callable[[Any, Any], Awaitable[Any]]:
         try:
             return await handler(request)
         except WinkubeError as error:
-            code = error.code if isinstance(error, RuntimeServiceError) else None
+            code = error.code if isinstance(error, RuntimeServiceError) else "UNKNOWN"
             log.debug("call refused", extra={"method": name, "error": str(error)})
-            await context.abort(code or grpc.StatusCode.UNKNOWN, str(error))
+            await context.abort(grpc.StatusCode[code], str(error))
 
     return call

@@ -2,7 +2,7 @@
 
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -163,12 +163,3 @@ def _to_mount(bind: Bind) -> dict[str, Any]:
         "source": bind.source,
         "options": options,
     }
-
-
-def merge_env(*sources: Mapping[str, str]) -> dict[str, str]:
-    """Later sources win; names differ by more than case, as Windows has it."""
-    merged: dict[str, tuple[str, str]] = {}
-    for source in sources:
-        for name, value in source.items():
-            merged[name.lower()] = (name, value)
-    return dict(merged.values())

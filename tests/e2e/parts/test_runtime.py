@@ -285,6 +285,82 @@ async def test_an_exec_has_its_own_streams_and_exit_code(
         assert late.code == grpc.StatusCode.DEADLINE_EXCEEDED
 
 
+WINDOWS_NAMES = [
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "CommonProgramFiles",
+    "CommonProgramFiles(x86)",
+    "CommonProgramW6432",
+    "COMPUTERNAME",
+    "ComSpec",
+    "DriverData",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "Path",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROCESSOR_IDENTIFIER",
+    "PROCESSOR_LEVEL",
+    "PROCESSOR_REVISION",
+    "ProgramData",
+    "ProgramFiles",
+    "ProgramFiles(x86)",
+    "ProgramW6432",
+    "PSModulePath",
+    "PUBLIC",
+    "SystemDrive",
+    "SystemRoot",
+    "TEMP",
+    "TMP",
+    "USERDOMAIN",
+    "USERNAME",
+    "USERPROFILE",
+    "windir",
+]
+
+
+def parse_set(output: str) -> dict[str, str]:
+    lines = (line.strip() for line in output.splitlines())
+    return {name: value for name, _, value in (line.partition("=") for line in lines if line)}
+
+
+async def test_programs_have_the_environment_of_windows_and_no_more(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        env = [cri.KeyValue(key="GREETING", value=b"hi"), cri.KeyValue(key="OS", value=b"mine")]
+        script = "set & set PROMPT= & ping -n 60 127.0.0.1 >nul"
+        container = await pod.create("set", SERVERCORE, "cmd", "/c", script, envs=env)
+        await pod.start(container)
+        inside = parse_set((await exec_sync(client, container, "cmd", "/c", "set")).stdout.decode())
+        outside = parse_set(pod.output("set"))
+    for found in (inside, outside):
+        assert sorted({*found} - {"PROMPT"} - {*WINDOWS_NAMES}) == ["GREETING"]
+        assert {*WINDOWS_NAMES} <= {*found}
+        assert found["OS"] == "mine"
+        assert found["SystemRoot"] == "C:\\Windows"
+        assert found["COMPUTERNAME"] == "WEB-0"
+        assert found["NUMBER_OF_PROCESSORS"] == str(os.cpu_count())
+        assert found["PATHEXT"].endswith(".WSH;.MSC")
+
+
+async def test_the_version_is_said_as_windows_says_it(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("idle", SERVERCORE, "ping", "-n", "60", "127.0.0.1")
+        await pod.start(container)
+        said = await exec_sync(client, container, "cmd", "/c", "ver")
+        assert said.stdout.decode().strip() == "Microsoft Windows [Version 10.0.17763.6893]"
+        script = "set X=1& (for %i in (a b) do @echo !X!%i)& exit 300"
+        done = await exec_sync(client, container, "cmd", "/s", "/v:on", "/c", script)
+        assert done.stdout.decode().split() == ["1a", "1b"]
+        assert done.exit_code == 300
+
+
 async def test_containers_outlive_their_server(config: RuntimeConfig, tmp_path: Path) -> None:
     async with serving(config) as client:
         pod = await Pod(client, tmp_path / "logs").run()

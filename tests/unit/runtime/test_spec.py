@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from winkube.runtime.spec import Bind, ContainerSpec, Limits, merge_env, plan_resources, to_spec
+from winkube.runtime.spec import Bind, ContainerSpec, Limits, plan_resources, to_spec
 
 
 def make() -> ContainerSpec:
@@ -42,7 +42,3 @@ def test_memory_and_processor_count_become_limits() -> None:
     resources = plan_resources(Limits(cpu_count=2, memory_bytes=64 << 20), cpus=4)
     assert resources["cpu"]["quota"] == 200_000
     assert resources["memory"] == {"limit": 64 << 20}
-
-
-def test_environment_names_ignore_case_and_the_last_wins() -> None:
-    assert merge_env({"Path": "a", "X": "1"}, {"PATH": "b"}) == {"PATH": "b", "X": "1"}

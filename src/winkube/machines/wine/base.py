@@ -50,6 +50,24 @@ def open_base(cache: Path) -> WineBase:
     return WineBase(recipe.folder(cache), recipe.digest)
 
 
+def measure(base: WineBase) -> int:
+    """How many bytes the base's files have; counted once and then remembered beside them."""
+    note = base.folder / "size"
+    try:
+        return int(note.read_text())
+    except (FileNotFoundError, ValueError):
+        sizes: dict[int, int] = {}
+        for root, _, files in os.walk(base.rootfs):
+            for name in files:
+                facts = os.lstat(os.path.join(root, name))  # noqa: PTH118 -- many thousand files
+                sizes[facts.st_ino] = facts.st_size
+        size = sum(sizes.values())
+        part = note.with_name(f"size.{os.getpid()}.part")
+        part.write_text(str(size))
+        part.replace(note)
+        return size
+
+
 def ensure_base(cache: Path, progress: Progress) -> WineBase:
     """Build what is missing; ``progress`` gets a step's name and the part that is done (0 to 1)."""
     recipe = Recipe()

@@ -3,6 +3,7 @@
 WineError
 ├── BaseBuildError     a step of the build failed
 ├── BaseMissingError   the base was asked for before it was built
+├── ModuleError        a program file of Wine's has not what is to be changed
 └── RegistryTextError  a registry file is not in Wine's format
 """
 
@@ -34,3 +35,7 @@ class RegistryTextError(WineError):
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is not a Wine registry file")
         self.path = path
+
+
+class ModuleError(WineError):
+    """A program file is not what it should be."""

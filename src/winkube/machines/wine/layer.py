@@ -1,9 +1,10 @@
-"""Personality layers: the registry of one Windows version, as a small layer above the base.
+"""Personality layers: registry and words of one Windows version, as a small layer above the base.
 
 The layer depends on the base and the personality only, so it is made once and shared by every
 container; like the base it appears by one rename.
 """
 
+import logging
 import os
 import shutil
 from pathlib import Path
@@ -12,14 +13,23 @@ from typing import Final
 from winkube.machines.personality import Personality
 from winkube.machines.wine import registry
 from winkube.machines.wine.base import WineBase
+from winkube.machines.wine.errors import ModuleError
 from winkube.machines.wine.lock import locked
-from winkube.machines.wine.recipe import CONTAINER_UID, PREFIX
+from winkube.machines.wine.recipe import (
+    BUILTINS,
+    CONTAINER_UID,
+    DRIVE_C,
+    PREFIX,
+)
+from winkube.machines.wine.words import Modules, plan_constants, plan_version
+
+log = logging.getLogger(__name__)
 
 _VERSION_KEYS: Final = (
     "Software\\Microsoft\\Windows NT\\CurrentVersion",
     "Software\\Wow6432Node\\Microsoft\\Windows NT\\CurrentVersion",
 )
-_EDITION: Final = 2  # raise it when the values below change
+_EDITION: Final = 7  # raise it when the values below change
 
 
 def plan_changes(personality: Personality) -> registry.Changes:
@@ -39,6 +49,16 @@ def plan_changes(personality: Personality) -> registry.Changes:
     }
     return {
         **dict.fromkeys(_VERSION_KEYS, version),
+        "System\\ControlSet001\\Control\\Session Manager\\Environment": {
+            "Path": _expandable(
+                "%SystemRoot%\\system32;%SystemRoot%;%SystemRoot%\\System32\\Wbem;"
+                "%SYSTEMROOT%\\System32\\WindowsPowerShell\\v1.0\\;"
+                "%SYSTEMROOT%\\System32\\OpenSSH\\"
+            ),
+            "PATHEXT": registry.text(".COM;.EXE;.BAT;.CMD;.VBS;.VBE;.JS;.JSE;.WSF;.WSH;.MSC"),
+            "DriverData": registry.text("C:\\Windows\\System32\\Drivers\\DriverData"),
+            "winsysdir": None,
+        },
         "System\\ControlSet001\\Control\\ProductOptions": {
             "ProductType": registry.text("ServerNT"),
         },
@@ -52,6 +72,10 @@ _OWN_PROGRAMS: Final = ("hostname.exe", "ipconfig.exe", "ping.exe", "whoami.exe"
 def plan_user_changes() -> registry.Changes:
     native = dict.fromkeys(_OWN_PROGRAMS, registry.text("native"))
     return {"Software\\Wine\\DllOverrides": native}
+
+
+def _expandable(value: str) -> str:
+    return f"str(2):{registry.text(value)}"
 
 
 def ensure_layer(base: WineBase, personality: Personality, cache: Path) -> Path:
@@ -80,4 +104,34 @@ def _build(base: WineBase, personality: Personality, final: Path) -> None:
         registry.save_registry(prefix / name, content)
         os.chown(prefix / name, CONTAINER_UID, CONTAINER_UID)
     os.chown(prefix, CONTAINER_UID, CONTAINER_UID)
+    for modules in (plan_version(personality), plan_constants()):
+        _add_modules(base, part, modules)
     part.rename(final)
+
+
+def _add_modules(base: WineBase, part: Path, modules: Modules) -> None:
+    """Put changed files where Wine loads them from: all of them, or none when one does not fit."""
+    try:
+        images = {
+            path: change((base.rootfs / path).read_bytes()) for path, change in modules.items()
+        }
+    except (ModuleError, FileNotFoundError) as error:
+        log.warning("Wine's own words stay", extra={"error": str(error)})
+        return
+    for path, image in images.items():
+        _add_file(part / path, image, part, uid=0)
+        if path.startswith(BUILTINS):
+            twin = part / DRIVE_C / "windows" / "system32" / Path(path).name
+            _add_file(twin, image, part, uid=CONTAINER_UID)
+
+
+def _add_file(path: Path, image: bytes, part: Path, *, uid: int) -> None:
+    """Write a file of the layer; its folders look as they do in the base."""
+    missing = [folder for folder in path.parents if folder != part and part in folder.parents]
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)
+        os.chown(folder, uid, uid)
+    path.write_bytes(image)
+    path.chmod(0o755)
+    os.chown(path, uid, uid)

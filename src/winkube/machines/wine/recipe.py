@@ -14,6 +14,7 @@ DRIVE_C: Final = f"{PREFIX}/drive_c"
 WINE_BINARY: Final = "/usr/lib/wine/wine64"
 WINESERVER_BINARY: Final = "/usr/lib/wine/wineserver64"
 BUILTINS: Final = "usr/lib/x86_64-linux-gnu/wine/x86_64-windows"
+UNIX_LIBRARIES: Final = "usr/lib/x86_64-linux-gnu/wine/x86_64-unix"
 USERS: Final = ("ContainerAdministrator", "ContainerUser")
 
 

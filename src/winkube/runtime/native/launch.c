@@ -100,6 +100,37 @@ static void set_variable(const char *pair)
     free(name);
 }
 
+/* What describes the machine; every other variable of the program comes with the orders. */
+static BOOL is_of_machine(const WCHAR *name)
+{
+    static const WCHAR *const names[] = {
+        L"COMPUTERNAME",    L"NUMBER_OF_PROCESSORS", L"PROCESSOR_ARCHITECTURE",
+        L"PROCESSOR_LEVEL", L"PROCESSOR_REVISION",   L"PROCESSOR_IDENTIFIER",
+    };
+    size_t i;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!_wcsicmp(name, names[i])) return TRUE;
+    return FALSE;
+}
+
+/* Take away what Wine has set for itself: the program inherits what is left, and the orders. */
+static void clear_environment(void)
+{
+    WCHAR *block = GetEnvironmentStringsW(), *entry, *equals, count[16];
+    SYSTEM_INFO machine;
+    for (entry = block; entry && *entry; entry = equals + wcslen(equals) + 1) {
+        /* A name may begin with the sign: those are the drives' current folders. */
+        equals = wcschr(entry + 1, '=');
+        if (!equals) break;
+        *equals++ = 0;
+        if (!is_of_machine(entry)) SetEnvironmentVariableW(entry, NULL);
+    }
+    FreeEnvironmentStringsW(block);
+    GetSystemInfo(&machine);
+    swprintf(count, 16, L"%lu", (unsigned long)machine.dwNumberOfProcessors);
+    SetEnvironmentVariableW(L"NUMBER_OF_PROCESSORS", count);
+}
+
 static void take_order(struct orders *orders, const char *entry)
 {
     if (!strncmp(entry, "command=", 8)) orders->command = widen(entry + 8);
@@ -116,6 +147,7 @@ static BOOL load_orders(struct orders *orders, const WCHAR *path)
     DWORD size;
     char *data = read_whole(unix_name(path), &size), *entry;
     if (!data) return FALSE;
+    clear_environment();
     for (entry = data; entry < data + size; entry += strlen(entry) + 1) take_order(orders, entry);
     free(data);
     return orders->command != NULL;

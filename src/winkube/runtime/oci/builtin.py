@@ -99,7 +99,7 @@ def resolve(reference: Reference, host: Personality) -> Builtin | None:
     return Builtin(kind, build, personality.revision)
 
 
-def to_image(builtin: Builtin, reference: Reference) -> Image:
+def to_image(builtin: Builtin, reference: Reference, size: int) -> Image:
     entrypoint, cmd = _COMMANDS[builtin.kind]
     config = ImageConfig(
         os_version=f"10.0.{builtin.build}.{builtin.revision}",
@@ -115,6 +115,6 @@ def to_image(builtin: Builtin, reference: Reference) -> Image:
         config=config,
         tags=(str(reference),),
         digests=(f"{reference.name}@{digest}",),
-        size=len(document),
+        size=size,
         builtin=builtin.kind,
     )

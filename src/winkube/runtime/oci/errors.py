@@ -9,20 +9,18 @@ ImageError (UNKNOWN)
 └── RegistryError          UNKNOWN, the registry refused or cannot be reached
 """
 
-import grpc
-
 from winkube.runtime.errors import ImageError
 
 
 class InvalidReferenceError(ImageError):
-    code = grpc.StatusCode.INVALID_ARGUMENT
+    code = "INVALID_ARGUMENT"
 
     def __init__(self, text: str) -> None:
         super().__init__(f"failed to parse image reference {text!r}: invalid reference format")
 
 
 class ImageNotFoundError(ImageError):
-    code = grpc.StatusCode.NOT_FOUND
+    code = "NOT_FOUND"
 
     def __init__(self, name: str) -> None:
         super().__init__(f'failed to resolve reference "{name}": {name}: not found')
@@ -52,7 +50,7 @@ class BuildMismatchError(ImageError):
 
 
 class ArchiveError(ImageError):
-    code = grpc.StatusCode.INVALID_ARGUMENT
+    code = "INVALID_ARGUMENT"
 
 
 class RegistryError(ImageError):

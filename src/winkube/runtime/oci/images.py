@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from winkube.machines.wine.base import open_base
+from winkube.base.clock import Clock, SystemClock
+from winkube.machines.wine.base import measure, open_base
 from winkube.runtime.config import RegistryAuth, RuntimeConfig
 from winkube.runtime.oci import builtin
 from winkube.runtime.oci.archive import load_archive
 from winkube.runtime.oci.blobs import BlobStore
+from winkube.runtime.oci.collect import adding, collect, register
 from winkube.runtime.oci.errors import ArchiveError, ImageNotFoundError, RegistryError
 from winkube.runtime.oci.index import ImageIndex, full_name
 from winkube.runtime.oci.manifest import (
@@ -35,16 +37,19 @@ from winkube.runtime.oci.unpack import chain_id, unpack_layer
 from winkube.runtime.toolchain import ensure_iis
 
 _PARALLEL: Final = 3  # blobs of one image at a time
+_KEEP_SECONDS: Final = 7 * 86400  # a cluster made anew need not download again what it had
 
 
 class ImageService:
-    def __init__(self, config: RuntimeConfig) -> None:
+    def __init__(self, config: RuntimeConfig, clock: Clock | None = None) -> None:
         self._config = config
+        self._clock = clock or SystemClock()
         self._index = ImageIndex(config.images)
         self._blobs = BlobStore(config.cache / "blobs")
 
     def load(self) -> None:
         self._index.load()
+        register(self._config.cache, self._config.root)
 
     def get(self, name: str) -> Image:
         image = self._index.find(name)
@@ -58,8 +63,18 @@ class ImageService:
     def all(self) -> list[Image]:
         return list(self._index)
 
-    def remove(self, name: str) -> None:
-        """Remove the image, or only the tag when the image has others; absent is fine."""
+    async def remove(self, name: str) -> None:
+        """Remove an image and the files that no other image or container needs."""
+        self._forget(name)
+        await asyncio.to_thread(collect, self._config.cache, unused_since=self._clock.now())
+
+    async def tidy(self) -> None:
+        """Remove files that clusters which are no more have left a while ago."""
+        before = self._clock.now() - _KEEP_SECONDS
+        await asyncio.to_thread(collect, self._config.cache, unused_since=before)
+
+    def _forget(self, name: str) -> None:
+        """Drop the image, or only the tag when the image has others; absent is fine."""
         image = self._index.find(name)
         if image is None:
             return
@@ -75,11 +90,12 @@ class ImageService:
         reference = parse_reference(name)
         found = builtin.resolve(reference, self._config.personality)
         if found is not None:
-            return self._index.add(builtin.to_image(found, reference))
+            size = await asyncio.to_thread(self._builtin_size, found)
+            return self._index.add(builtin.to_image(found, reference, size))
         registries = self._config.registries
         auth = auth or registries.auths.get(reference.registry)
         failures: list[RegistryError | ImageNotFoundError] = []
-        async with open_session() as session:
+        async with adding(self._config.cache), open_session() as session:
             for endpoint in plan_endpoints(reference.registry, registries):
                 client = RegistryClient(session, endpoint, auth)
                 try:
@@ -117,8 +133,19 @@ class ImageService:
         image = await self._unpack(manifest, config)
         return self._index.add(replace(image, tags=tags, digests=(f"{reference.name}@{top}",)))
 
+    def _builtin_size(self, found: builtin.Builtin) -> int:
+        size = measure(open_base(self._config.cache))
+        if found.kind == builtin.IIS:
+            layer = ensure_iis(self._config.cache)
+            size += sum(path.lstat().st_size for path in layer.rglob("*") if path.is_file())
+        return size
+
     async def load_archive(self, path: Path) -> list[Image]:
         """Add the images of a file; those for another host are refused."""
+        async with adding(self._config.cache):
+            return await self._load_archive(path)
+
+    async def _load_archive(self, path: Path) -> list[Image]:
         loaded = await asyncio.to_thread(load_archive, path, self._blobs, self._config.personality)
         images = []
         for item in loaded:
@@ -178,7 +205,8 @@ class ImageService:
                 diff_ids=image.config.diff_ids[-len(layers) :] if layers else (),
                 base_layers=0,
             )
-            await self._unpack(Manifest(config, tuple(layers)), kept)
+            async with adding(self._config.cache):
+                await self._unpack(Manifest(config, tuple(layers)), kept)
         return folders
 
 

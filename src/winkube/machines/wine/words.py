@@ -1,0 +1,56 @@
+"""Which words of Wine's own files are changed for Windows', and into what: data and two plans."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from winkube.machines.personality import Personality
+from winkube.machines.wine.module import replace_constants, replace_string
+from winkube.machines.wine.recipe import BUILTINS, UNIX_LIBRARIES
+
+# path below the root -> how the file there is changed
+Modules = Mapping[str, Callable[[bytes], bytes]]
+_Pairs = tuple[tuple[str, str], ...]
+
+
+def plan_version(personality: Personality) -> Modules:
+    """The words of ``ver`` and of the shell's greeting; no setting changes them."""
+
+    def change(image: bytes) -> bytes:
+        words = f"Microsoft Windows [Version %1!S!.{personality.revision}]"
+        return replace_string(image, "Microsoft Windows %1!S!", words)
+
+    return {f"{BUILTINS}/cmd.exe": change}
+
+
+def _hidden(*names: str) -> _Pairs:
+    """Names with an equals sign first are not shown, like those of the drives' current folders."""
+    return tuple((f"WINE{name}\0", f"=INE{name}\0") for name in names)
+
+
+# Wine's Unix side gives every process variables that its Windows side reads. Programs must not see
+# them, so writer and readers agree on hidden names. LOADER has no reader that a container needs.
+_CONSTANTS: Final[Mapping[str, _Pairs]] = {
+    f"{UNIX_LIBRARIES}/ntdll.so": (
+        *_hidden("CONFIGDIR", "DATADIR", "DLLDIR%u", "HOMEDIR", "LOADER", "SYSTEMDLLPATH"),
+        *_hidden("UNIXCP", "USERLOCALE", "USERNAME"),
+        ("C:\\windows\0", "C:\\Windows\0"),  # SystemRoot, whatever the parent says
+    ),
+    f"{BUILTINS}/ntdll.dll": _hidden("DLLDIR%u", "SYSTEMDLLPATH", "USERLOCALE"),
+    f"{BUILTINS}/kernelbase.dll": _hidden("UNIXCP", "USERLOCALE", "USERNAME"),
+    f"{BUILTINS}/advapi32.dll": _hidden("USERNAME"),
+    f"{BUILTINS}/setupapi.dll": _hidden("DATADIR", "DLLDIR%u"),
+}
+
+
+def plan_constants() -> Modules:
+    """Files that fit each other only when all of them are changed."""
+
+    def to_change(pairs: _Pairs) -> Callable[[bytes], bytes]:
+        def change(image: bytes) -> bytes:
+            for old, new in pairs:
+                image = replace_constants(image, old, new)
+            return image
+
+        return change
+
+    return {path: to_change(pairs) for path, pairs in _CONSTANTS.items()}

@@ -1,0 +1,75 @@
+import struct
+
+import pytest
+
+from winkube.machines.personality import find_personality
+from winkube.machines.wine.errors import ModuleError
+from winkube.machines.wine.module import replace_constants, replace_string, strings_of
+from winkube.machines.wine.words import plan_constants, plan_version
+
+
+def make_table(*texts: str) -> bytes:
+    padded = [*texts, *[""] * (16 - len(texts))]
+    coded = [text.encode("utf-16-le") for text in padded]
+    return b"".join(struct.pack("<H", len(text) // 2) + text for text in coded)
+
+
+def make_folder(number: int, target: int) -> bytes:
+    return struct.pack("<12xHH", 0, 1) + struct.pack("<II", number, target)
+
+
+def make_program(table: bytes, *, headers: int = 0x400) -> bytes:
+    """The least file that has one string table: type, name and language folders, then the data."""
+    start = 0x1000
+    resources = make_folder(6, 1 << 31 | 24) + make_folder(1, 1 << 31 | 48)
+    resources += make_folder(0x409, 72) + struct.pack("<IIII", start + 88, len(table), 0, 0) + table
+    resources += b"\0" * (-len(resources) % 0x200)
+    optional = bytearray(240)
+    struct.pack_into("<H", optional, 0, 0x20B)
+    struct.pack_into("<II", optional, 32, 0x1000, 0x200)
+    struct.pack_into("<II", optional, 56, 0x2000, headers)
+    struct.pack_into("<II", optional, 112 + 16, start, len(resources))
+    section = struct.pack("<8sIIII16x", b".rsrc", len(resources), start, len(resources), 0x400)
+    head = b"MZ" + b"\0" * 0x3A + struct.pack("<I", 0x40)
+    head += b"PE\0\0" + struct.pack("<HH12xHH", 0x8664, 1, 240, 0) + optional + section
+    return head.ljust(0x400, b"\0") + resources
+
+
+def test_a_string_may_grow_and_the_others_stay() -> None:
+    program = make_program(make_table("first", "Microsoft Windows %1!S!\n", "last"))
+    changed = next(iter(plan_version(find_personality("ltsc2019")).values()))(program)
+    assert strings_of(changed) == ["first", "Microsoft Windows [Version %1!S!.6893]\n", "last"]
+    again = replace_string(changed, "last", "the very last")
+    assert strings_of(again)[2] == "the very last"
+
+
+def test_a_program_without_the_words_is_refused() -> None:
+    with pytest.raises(ModuleError, match="words"):
+        replace_string(make_program(make_table("first")), "second", "third")
+
+
+def test_a_file_without_room_for_a_section_is_refused() -> None:
+    program = make_program(make_table("first"), headers=0x180)
+    with pytest.raises(ModuleError, match="room"):
+        replace_string(program, "first", "second")
+
+
+@pytest.mark.parametrize("data", [b"", b"MZ", b"MZ" + b"\xff" * 200, b"#!/bin/sh\n" * 20])
+def test_a_file_that_is_no_program_is_refused(data: bytes) -> None:
+    with pytest.raises(ModuleError, match="not a"):
+        replace_string(data, "a", "b")
+
+
+def test_names_of_constants_change_narrow_and_wide() -> None:
+    wide, hidden = (f"{name}\0".encode("utf-16-le") for name in ("WINEUSERNAME", "=INEUSERNAME"))
+    image = b"\0XWINEUSERNAME\0WINEUSERNAME\0" + wide
+    assert replace_constants(image, "WINEUSERNAME\0", "=INEUSERNAME\0") == (
+        b"\0XWINEUSERNAME\0=INEUSERNAME\0" + hidden
+    )
+    with pytest.raises(ModuleError):
+        replace_constants(image, "WINELOADER\0", "=INELOADER\0")
+
+
+def test_every_reader_of_a_hidden_variable_is_changed_with_its_writer() -> None:
+    names = {path.rpartition("/")[2] for path in plan_constants()}
+    assert {"ntdll.so", "ntdll.dll", "kernelbase.dll", "advapi32.dll"} <= names
