@@ -15,6 +15,8 @@ from winkube.base.types import JsonObject
 __all__ = ["PatchFailedError", "json_patch", "merge_patch", "strategic_merge"]
 
 MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch.go
+# Values that all copies of one patch may make: each copy can double the document.
+MAX_COPIED: Final = 200_000
 
 
 class PatchFailedError(ApiError):
@@ -53,9 +55,23 @@ def json_patch(doc: Any, ops: Any) -> Any:
             f"the allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(ops)}"
         )
     root = {"": clone(doc)}
+    copied = 0
     for op in ops:
+        if op.get("op") == "copy":
+            copied += _weight(_get(root, _pointer(op, "from"), "copy"))
+            if copied > MAX_COPIED:
+                raise PatchFailedError("the copies of the JSON patch make too large a document")
         _apply(root, op)
     return root[""]
+
+
+def _weight(value: Any) -> int:
+    """About how much a value takes: its members, and a share for the length of its texts."""
+    if isinstance(value, dict):
+        return 1 + sum(_weight(key) + _weight(child) for key, child in value.items())
+    if isinstance(value, list):
+        return 1 + sum(map(_weight, value))
+    return 1 + (len(value) // 16 if isinstance(value, str) else 0)
 
 
 def _apply(root: JsonObject, op: JsonObject) -> None:

@@ -7,7 +7,8 @@ from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.admission.steps import admission_steps
 from winkube.apiserver.auth.authn import Authenticator
-from winkube.apiserver.auth.authz import ComponentAuthorizer
+from winkube.apiserver.auth.authz import MastersAuthorizer
+from winkube.apiserver.auth.node import NodeAuthorizer
 from winkube.apiserver.auth.rbac import FirstAllowing, RbacAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
@@ -72,7 +73,9 @@ def assemble(
     store, cache, encryption = backend.store, backend.cache, backend.encryption
     resources = Resources(kinds, store, cache)
     chance = Chance()
-    authorizer = FirstAllowing(ComponentAuthorizer(), RbacAuthorizer(resources))
+    authorizer = FirstAllowing(
+        MastersAuthorizer(), NodeAuthorizer(resources), RbacAuthorizer(resources)
+    )
     registry = Registry(
         resources=resources,
         storage=_storage(store, cache, encryption),

@@ -15,6 +15,7 @@ from aiohttp import web
 from winkube.api.decode import MAX_DEPTH, parse_json
 from winkube.api.errors import (
     BadRequestError,
+    GatewayTimeoutError,
     RequestTooLargeError,
     UnsupportedMediaTypeError,
 )
@@ -22,10 +23,12 @@ from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
 from winkube.base.types import JsonObject
 
 MAX_BODY: Final = 3 * 1024 * 1024
+_BODY_SECONDS: Final = 60.0  # upstream's limit for a request that is no watch
 _JSON_TYPES: Final = frozenset({"application/json", "", "application/octet-stream"})
 _YAML_TYPES: Final = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 # Above this size YAML is parsed on a thread: the parser would hold up every other request.
 _YAML_INLINE: Final = 32 * 1024
+_MAX_NUMBER: Final = 64
 
 
 async def read_body(request: web.BaseRequest) -> bytes:
@@ -36,6 +39,14 @@ async def read_body(request: web.BaseRequest) -> bytes:
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            return await _read_all(request)
+    except TimeoutError:
+        raise GatewayTimeoutError("the body of the request did not arrive in time") from None
+
+
+async def _read_all(request: web.BaseRequest) -> bytes:
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.content.iter_any():
@@ -96,6 +107,18 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def _construct_number(loader: _Loader, node: Any) -> Any:
+    """A long number takes time by the square of its length, and JSON could not carry it."""
+    if len(node.value) > _MAX_NUMBER:
+        raise yaml.constructor.ConstructorError(None, None, "a number is too long", node.start_mark)
+    plain = yaml.CSafeLoader.yaml_constructors[node.tag]
+    return plain(loader, node)
+
+
+for _tag in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _construct_number)
+
+
 def parse_yaml(data: bytes) -> Any:
     depth = 0
     try:
@@ -106,9 +129,10 @@ def parse_yaml(data: bytes) -> Any:
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
                 raise BadRequestError(f"yaml: nests deeper than {MAX_DEPTH} levels")
-        # Safe: _Loader derives from the safe loader.
-        return yaml.load(data, Loader=_Loader)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        # Safe: _Loader derives from the safe loader. YAML has values that JSON has not (dates,
+        # bytes, sets, numbers of any length): what comes out of here is what JSON can say.
+        return orjson.loads(orjson.dumps(yaml.load(data, Loader=_Loader)))
+    except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         raise BadRequestError(f"error converting YAML to JSON: yaml: {error}") from error
 
 

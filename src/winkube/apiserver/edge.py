@@ -17,8 +17,10 @@ from winkube.api.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from winkube.apiserver.auth.authn import Authenticator, impersonated_user
+from winkube.api.selectors import parse_field_selector
+from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
+from winkube.apiserver.auth.impersonation import demands, impersonated_user
 from winkube.apiserver.auth.user import ANONYMOUS, User
 from winkube.apiserver.call import Call, reply_error
 from winkube.apiserver.metrics import Metrics
@@ -37,6 +39,9 @@ SubresourceHandler = Callable[[Call], Awaitable[web.StreamResponse]]
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "HEAD": "get"}
 # Subresources that stream: any Accept header will do for them.
 _STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+# All that somebody without credentials can ever reach, whatever roles say.
+_OPEN: Final = frozenset({"/healthz", "/livez", "/readyz"})
+_OF_MANY: Final = frozenset({"list", "watch", "deletecollection"})
 
 
 class Edge:
@@ -91,6 +96,8 @@ class Edge:
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         path, query = split_url(request.raw_path)
         user = self._authenticator.authenticate(request)
+        if user is ANONYMOUS and path not in _OPEN:
+            raise UnauthorizedError
         wanted = impersonated_user(request)
         if wanted is not None:
             self._authorize_impersonation(user, wanted)
@@ -108,7 +115,8 @@ class Edge:
     ) -> web.StreamResponse:
         verb = "get" if request.method in ("GET", "HEAD") else request.method.lower()
         attributes = Attributes(user, verb, path=path)
-        if not self._authorizer.authorize(attributes).allowed:
+        is_open = verb == "get" and path in _OPEN
+        if not is_open and not self._authorizer.authorize(attributes).allowed:
             if user is ANONYMOUS:
                 raise UnauthorizedError
             raise ForbiddenError(f"forbidden: {refusal(attributes)}")
@@ -128,7 +136,7 @@ class Edge:
         self, request: web.BaseRequest, target: Target, query: dict[str, str], user: User
     ) -> web.StreamResponse:
         verb = _verb(request.method, target, query)
-        self._authorize(user, verb, target)
+        self._authorize(user, verb, target, query.get("fieldSelector", ""))
         served = self._resources.require(target.group, target.version, target.resource)
         check_namespace(target.namespace)
         if target.namespace and not served.kind.namespaced:
@@ -151,7 +159,8 @@ class Edge:
             raise NotFoundError("the server could not find the requested resource")
         return handler
 
-    def _authorize(self, user: User, verb: str, target: Target) -> None:
+    def _authorize(self, user: User, verb: str, target: Target, fields: str) -> None:
+        many = verb in _OF_MANY
         attributes = Attributes(
             user=user,
             verb=verb,
@@ -160,7 +169,8 @@ class Edge:
             resource=target.resource,
             subresource=target.subresource,
             namespace=target.namespace or (target.name if target.resource == "namespaces" else ""),
-            name=target.name,
+            name=target.name or (self._selected_name(target, fields) if many else ""),
+            fields=fields if many else "",
         )
         decision = self._authorizer.authorize(attributes)
         if decision.allowed:
@@ -169,15 +179,21 @@ class Edge:
             raise UnauthorizedError
         raise forbidden(target, refusal(attributes, decision.reason))
 
+    def _selected_name(self, target: Target, fields: str) -> str:
+        """A list of one object, chosen by its name, is asked about as that object."""
+        served = self._resources.find(target.group, target.version, target.resource)
+        if served is None or "metadata.name" not in fields:
+            return ""
+        try:
+            return parse_field_selector(fields, served.kind).exact("metadata.name") or ""
+        except ApiError:
+            return ""  # it is refused when it is read
+
     def _authorize_impersonation(self, user: User, wanted: User) -> None:
-        for resource, names in (("users", (wanted.name,)), ("groups", wanted.groups)):
-            for name in names:
-                attributes = Attributes(user, "impersonate", resource=resource, name=name)
-                if name.startswith("system:authenticated"):
-                    continue
-                if not self._authorizer.authorize(attributes).allowed:
-                    target = Target("", "v1", resource, name=name)
-                    raise forbidden(target, refusal(attributes))
+        for attributes in demands(user, wanted):
+            if not self._authorizer.authorize(attributes).allowed:
+                target = Target(attributes.group, "v1", attributes.resource, name=attributes.name)
+                raise forbidden(target, refusal(attributes))
 
 
 def forbidden(target: Target, cause: str) -> ForbiddenError:

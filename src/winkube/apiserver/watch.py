@@ -223,4 +223,4 @@ def _error_frame(error: ApiError) -> bytes:
 
 
 def _number(version: str) -> int:
-    return int(version) if version.isascii() and version.isdigit() else 0
+    return int(version[:20]) if version.isascii() and version.isdigit() else 0

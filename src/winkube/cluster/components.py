@@ -157,13 +157,22 @@ def _controllers(state: ClusterState) -> NoReturn:
         service_cidr=state.spec.service_subnet,
         root_ca=pki.ca_file(state).read_bytes(),
     )
-    _serve_with_client(
-        client_config(state, "controller-manager"),
-        lambda client: [
-            ControllerManager(client, config).run,
-            Scheduler(client, SchedulerConfig()).run,
-        ],
-    )
+
+    async def main() -> None:
+        # One process, two identities: each has only the rights of its own work.
+        async with (
+            ApiClient(client_config(state, "controller-manager")) as controllers,
+            ApiClient(client_config(state, "scheduler")) as scheduler,
+        ):
+            await _run_all(
+                [
+                    ControllerManager(controllers, config).run,
+                    Scheduler(scheduler, SchedulerConfig()).run,
+                ]
+            )
+
+    uvloop.run(main())
+    os._exit(0)
 
 
 def _dns(state: ClusterState) -> NoReturn:

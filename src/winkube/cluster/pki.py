@@ -72,7 +72,9 @@ def plan_identities(state: ClusterState) -> list[Identity]:
     )
     identities = [
         Identity("apiserver", "kube-apiserver", server_names=api_names),
-        Identity("apiserver-kubelet-client", "kube-apiserver-kubelet-client", ("system:masters",)),
+        # Kubelets know it by name. To the API server it is nobody: a node that gave the API
+        # server's address as its own would otherwise turn our requests into an administrator's.
+        Identity("apiserver-kubelet-client", "kube-apiserver-kubelet-client"),
         Identity("admin", "kubernetes-admin", ("system:masters",)),
         Identity("controller-manager", "system:kube-controller-manager"),
         Identity("scheduler", "system:kube-scheduler"),

@@ -12,6 +12,7 @@ from typing import Any, Final
 import yaml
 
 from winkube.api.names import label_key_problems, label_value_problems
+from winkube.api.node_labels import is_kubelet_label
 from winkube.base.errors import WinkubeError
 from winkube.cluster.errors import SpecError
 from winkube.machines.personality import find_personality
@@ -218,6 +219,8 @@ def _labels(path: str, value: Any) -> dict[str, str]:
     for key, text in labels.items():
         problems = label_key_problems(_text(path, key))
         problems += label_value_problems(_text(f"{path}.{key}", text)) if text != "" else ()
+        if not is_kubelet_label(key):
+            problems += ("is not a label a node may give itself; set it with kubectl label",)
         if problems:
             raise SpecError(f"{path}.{key}", problems[0])
     return labels

@@ -97,7 +97,7 @@ def test_without_credentials_only_health_answers(server: Any) -> None:
 
     host, port = server.url.removeprefix("https://").split(":")
     context = ssl.create_default_context(cafile=str(server.authority.file))
-    for path, expected in (("/livez", 200), ("/version", 200), ("/api/v1/pods", 401), ("/x", 401)):
+    for path, expected in (("/livez", 200), ("/version", 401), ("/api/v1/pods", 401), ("/x", 401)):
         connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=10)
         connection.request("GET", path)
         assert connection.getresponse().status == expected, path

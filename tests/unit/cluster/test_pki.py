@@ -34,6 +34,11 @@ def test_every_identity_is_signed_named_and_private(tmp_path: Path) -> None:
         ssl.create_default_context().load_cert_chain(files.cert, files.key)
 
 
+def test_only_the_administrator_is_one(tmp_path: Path) -> None:
+    identities = pki.plan_identities(make_state(tmp_path))
+    assert [i.file for i in identities if "system:masters" in i.groups] == ["admin"]
+
+
 def test_a_second_call_changes_nothing(tmp_path: Path) -> None:
     state = make_state(tmp_path)
     pki.ensure_pki(state, SystemClock(), b"k" * 32)

@@ -56,6 +56,10 @@ def test_nodes_are_numbered_by_operating_system() -> None:
         ({"nodes": [{"os": "windows", "windowsVersion": 2019}]}, "nodes[0].windowsVersion"),
         ({"nodes": [{"os": "linux", "labels": {"a b": "c"}}]}, "nodes[0].labels.a b"),
         ({"nodes": [{"os": "linux", "labels": {"a": "b c"}}]}, "nodes[0].labels.a"),
+        (
+            {"nodes": [{"os": "linux", "labels": {"node-role.kubernetes.io/x": ""}}]},
+            "nodes[0].labels.node-role.kubernetes.io/x",
+        ),
         ({"networking": {"podSubnet": "10.96.0.0/16"}}, "networking.podSubnet"),
         ({"kubernetesVersion": 1.30}, "kubernetesVersion"),
         ({"registries": {"docker.io": "mirror"}}, "registries.docker.io"),

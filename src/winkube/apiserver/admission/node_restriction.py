@@ -1,10 +1,19 @@
-"""A kubelet may change its own Node and the pods bound to it, and no other."""
+"""A kubelet writes its own Node and Lease and about the pods bound to it, and nothing else.
+
+The Node authoriser has said that a kubelet may write such objects at all; this step sees whose they
+are and which fields change. Fields are compared one by one where a node could free itself from what
+others decided about it: taints, labels of Kubernetes' domains, owners (CVE-2025-5187).
+"""
 
 from typing import Final
 
 from winkube.api.errors import ForbiddenError
+from winkube.api.node_labels import is_kubelet_label
 from winkube.apiserver.admission.chain import Admission
-from winkube.apiserver.auth.user import NODE_PREFIX, NODES
+from winkube.apiserver.auth.node import LEASE_NAMESPACE
+from winkube.apiserver.auth.references import references_of
+from winkube.apiserver.auth.user import User, node_of
+from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -12,29 +21,113 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 class NodeRestriction:
     async def admit(self, request: Admission) -> None:
-        user = request.user
-        if NODES not in user.groups or not user.name.startswith(NODE_PREFIX):
+        node = node_of(request.user)
+        if not node:
             return
-        node = user.name.removeprefix(NODE_PREFIX)
-        plural = request.served.kind.plural
-        if plural == "nodes" and request.name != node:
-            raise _refused(request, f'node "{node}" is not allowed to modify node "{request.name}"')
-        if plural == "pods" and not request.served.kind.group:
+        kind = request.served.kind
+        resource = kind.group_resource
+        if resource == "nodes":
+            _check_node(request, node)
+        elif resource == "pods":
             _check_pod(request, node)
+        elif resource == "leases.coordination.k8s.io":
+            _check_own(request, node, request.namespace == LEASE_NAMESPACE)
+        elif resource == "csinodes.storage.k8s.io":
+            _check_own(request, node, allowed=True)
+
+
+def check_token(user: User, namespace: str, spec: JsonObject, pods: Served) -> None:
+    """A kubelet asks for tokens only of its own pods, bound to them."""
+    node = node_of(user)
+    if not node:
+        return
+    ref = spec.get("boundObjectRef")
+    ref = ref if isinstance(ref, dict) else {}
+    if ref.get("kind") != "Pod" or not ref.get("name") or not ref.get("uid"):
+        raise _forbidden("serviceaccounts", "token", f"node {node!r}: token not bound to a pod")
+    item = pods.cache.get(pods.key(namespace, str(ref["name"])))
+    pod = {} if item is None else item.load()
+    if (pod.get("spec") or {}).get("nodeName") != node or pod["metadata"]["uid"] != ref["uid"]:
+        cause = f"node {node!r}: node requested token bound to a pod scheduled on a different node"
+        raise _forbidden("serviceaccounts", "token", cause)
+
+
+def _check_own(request: Admission, node: str, allowed: bool) -> None:
+    if not allowed or request.name != node:
+        raise _refused(
+            request, f'node "{node}" can only change an object with the same name as the node'
+        )
+
+
+def _check_node(request: Admission, node: str) -> None:
+    if request.name != node:
+        raise _refused(request, f'node "{node}" is not allowed to modify node "{request.name}"')
+    new, old = request.obj or {}, request.old or {}
+    if request.operation not in ("CREATE", "UPDATE"):
+        return
+    fresh, known = new.get("metadata") or {}, old.get("metadata") or {}
+    if (fresh.get("ownerReferences") or []) != (known.get("ownerReferences") or []):
+        raise _refused(request, f'node "{node}" is not allowed to modify ownerReferences')
+    labels, before = fresh.get("labels") or {}, known.get("labels") or {}
+    changed = {key for key in {*labels, *before} if labels.get(key) != before.get(key)}
+    denied = sorted(key for key in changed if not is_kubelet_label(key))
+    if denied:
+        raise _refused(
+            request, f'node "{node}" is not allowed to modify labels: {", ".join(denied)}'
+        )
+    if request.operation == "UPDATE" and _taints(new) != _taints(old):
+        raise _refused(request, f'node "{node}" is not allowed to modify taints')
+
+
+def _taints(node: JsonObject) -> list[JsonObject]:
+    return (node.get("spec") or {}).get("taints") or []
 
 
 def _check_pod(request: Admission, node: str) -> None:
     if request.operation == "CREATE":
-        pod = request.obj or {}
-        if _MIRROR not in (pod["metadata"].get("annotations") or {}):
-            raise _refused(
-                request,
-                "pod does not have "
-                f'"{_MIRROR}" annotation, node "{node}" can only create mirror pods',
-            )
-        _check_bound(request, pod, node)
+        _check_mirror(request, request.obj or {}, node)
     elif request.old is not None:
         _check_bound(request, request.old, node)
+        _check_status(request, request.old, node)
+
+
+def _check_mirror(request: Admission, pod: JsonObject, node: str) -> None:
+    """A mirror pod shows what runs already: with a reference it would open what it names."""
+    metadata = pod["metadata"]
+    if _MIRROR not in (metadata.get("annotations") or {}):
+        raise _refused(
+            request,
+            f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods',
+        )
+    _check_bound(request, pod, node)
+    owners = metadata.get("ownerReferences") or []
+    if any(owner.get("kind") != "Node" or owner.get("name") != node for owner in owners):
+        raise _refused(request, f'node "{node}" can only create pods owned by itself')
+    named = sorted({plural for plural, _ in references_of(pod)})
+    sources = _sources(pod)
+    if any("serviceAccountToken" in source for source in sources):
+        named.append("service account tokens")
+    if named:
+        raise _refused(
+            request, f'node "{node}" can not create pods that reference {" or ".join(named)}'
+        )
+
+
+def _sources(pod: JsonObject) -> list[JsonObject]:
+    return [
+        source
+        for volume in (pod.get("spec") or {}).get("volumes") or ()
+        for source in (volume.get("projected") or {}).get("sources") or ()
+    ]
+
+
+def _check_status(request: Admission, old: JsonObject, node: str) -> None:
+    """Labels decide which services and policies a pod is part of: not the node's business."""
+    if request.obj is None or request.operation != "UPDATE":
+        return
+    labels = (request.obj.get("metadata") or {}).get("labels") or {}
+    if labels != (old["metadata"].get("labels") or {}):
+        raise _refused(request, f'node "{node}" cannot update labels through pod status')
 
 
 def _check_bound(request: Admission, pod: JsonObject, node: str) -> None:
@@ -46,8 +139,10 @@ def _check_bound(request: Admission, pod: JsonObject, node: str) -> None:
 
 
 def _refused(request: Admission, cause: str) -> ForbiddenError:
-    plural = request.served.kind.plural
+    return _forbidden(request.served.kind.plural, request.name, cause)
+
+
+def _forbidden(plural: str, name: str, cause: str) -> ForbiddenError:
     return ForbiddenError(
-        f'{plural} "{request.name}" is forbidden: {cause}',
-        details={"name": request.name, "kind": plural},
+        f'{plural} "{name}" is forbidden: {cause}', details={"name": name, "kind": plural}
     )

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -11,7 +10,6 @@ from winkube.apiserver.auth.token import InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import ANONYMOUS, AUTHENTICATED, User
 
 _BEARER: Final = "bearer "
-_IMPERSONATE: Final = "Impersonate-User"
 
 # As ssl.SSLSocket.getpeercert gives it: relative names of (attribute, value) pairs.
 Subject = tuple[tuple[tuple[str, str], ...], ...]
@@ -53,18 +51,3 @@ def user_of_subject(subject: Subject) -> User | None:
             elif key == "organizationName":
                 groups.append(value)
     return User(names[0], (*groups, AUTHENTICATED)) if names else None
-
-
-def impersonated_user(request: web.BaseRequest) -> User | None:
-    """The user a client wants to act as; the caller checks that it may."""
-    name = request.headers.get(_IMPERSONATE)
-    if not name:
-        return None
-    groups = request.headers.getall("Impersonate-Group", [])
-    extra: dict[str, tuple[str, ...]] = {}
-    for key, value in request.headers.items():
-        if key.lower().startswith("impersonate-extra-"):
-            field = unquote(key[len("impersonate-extra-") :]).lower()
-            extra[field] = (*extra.get(field, ()), value)
-    named = (*groups, AUTHENTICATED) if AUTHENTICATED not in groups else tuple(groups)
-    return User(name, named, request.headers.get("Impersonate-Uid", ""), extra)

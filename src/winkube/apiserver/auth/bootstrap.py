@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from winkube.apiserver.auth.component_roles import COMPONENT_USERS, component_roles
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.base.types import JsonObject
 
@@ -76,7 +77,7 @@ def _view() -> list[JsonObject]:
 
 def _edit() -> list[JsonObject]:
     rules = [
-        _rule([group], [name for name in resources if not name.endswith("/status")], _WRITE)
+        _rule([group], [name for name in resources if _is_editable(name)], _WRITE)
         for group, resources in _COMMON
     ]
     streams = ["pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "services/proxy"]
@@ -89,6 +90,11 @@ def _edit() -> list[JsonObject]:
         _rule([""], ["serviceaccounts"], ["impersonate"]),
         _rule(["coordination.k8s.io"], ["leases"], [*_READ, *_WRITE]),
     ]
+
+
+def _is_editable(resource: str) -> bool:
+    """Who writes endpoints sends a service's traffic anywhere (CVE-2021-25740): only looked at."""
+    return not resource.endswith("/status") and resource not in ("endpoints", "pods/log")
 
 
 def _admin() -> list[JsonObject]:
@@ -139,15 +145,22 @@ _LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 
 
 def bootstrap_roles() -> Iterator[JsonObject]:
-    for name, rules in _roles():
+    for name, rules in (*_roles(), *component_roles()):
         yield {"metadata": {"name": name, "labels": dict(_LABELS)}, "rules": rules}
 
 
 def bootstrap_bindings() -> Iterator[JsonObject]:
     for name, groups in _BOUND:
-        subjects = [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups]
-        yield {
-            "metadata": {"name": name, "labels": dict(_LABELS)},
-            "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
-            "subjects": subjects,
-        }
+        yield _binding(name, [("Group", group) for group in groups])
+    for name, user in COMPONENT_USERS:
+        yield _binding(name, [("User", user)])
+
+
+def _binding(name: str, subjects: list[tuple[str, str]]) -> JsonObject:
+    return {
+        "metadata": {"name": name, "labels": dict(_LABELS)},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": name},
+        "subjects": [
+            {"apiGroup": GROUP, "kind": kind, "name": subject} for kind, subject in subjects
+        ],
+    }

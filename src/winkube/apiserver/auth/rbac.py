@@ -84,12 +84,14 @@ class FirstAllowing:
         self._authorizers = authorizers
 
     def authorize(self, attributes: Attributes) -> Decision:
-        decision = Decision(allowed=False)
+        reasons: list[str] = []
         for authorizer in self._authorizers:
             decision = authorizer.authorize(attributes)
             if decision.allowed:
                 return decision
-        return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+        return Decision(allowed=False, reason=", ".join(reasons))
 
     def rules(self, user: User, namespace: str) -> Rules:
         found = [authorizer.rules(user, namespace) for authorizer in self._authorizers]

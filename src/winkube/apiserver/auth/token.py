@@ -105,6 +105,8 @@ class TokenAuthority:
         return self._account(claims), shared
 
     def _claims(self, token: str) -> JsonObject:
+        if not token.isascii():
+            raise InvalidTokenError("a token has no such characters")
         digest = hashlib.sha256(token.encode()).digest()
         known = self._verified.get(digest)
         if known is not None:
@@ -138,6 +140,8 @@ class TokenAuthority:
         for claim, plural in (("pod", "pods"), ("secret", "secrets")):
             if claim in private:
                 self._require(plural, namespace, private[claim])
+        if "node" in private and "pod" not in private:
+            self._require("nodes", "", private["node"])
         for claim in ("pod", "node"):
             for part in ("name", "uid"):
                 value = (private.get(claim) or {}).get(part)

@@ -41,3 +41,10 @@ SELF: Final = User("system:apiserver", (MASTERS, AUTHENTICATED))
 def service_account_user(namespace: str, name: str, uid: str) -> User:
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
     return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", groups, uid)
+
+
+def node_of(user: User) -> str:
+    """The node a kubelet's certificate names; empty for everybody else."""
+    if NODES not in user.groups or not user.name.startswith(NODE_PREFIX):
+        return ""
+    return user.name.removeprefix(NODE_PREFIX)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import orjson
 
+from winkube.api.decode import parse_json
 from winkube.api.errors import BadRequestError
 from winkube.base.types import JsonObject
 
@@ -52,7 +53,7 @@ def decode_protobuf(data: bytes) -> JsonObject:
     if not data.startswith(_MAGIC):
         raise MalformedError("the magic number is missing")
     envelope = dict(_fields(memoryview(data)[len(_MAGIC) :]))
-    type_meta = {n: bytes(v).decode() for n, v in _fields(_view(envelope.get(1, b"")))}
+    type_meta = {n: _name(v) for n, v in _fields(_view(envelope.get(1, b"")))}
     api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
     message = _message_name(api_version, kind)
     if message not in _table():
@@ -131,7 +132,7 @@ def _put(result: JsonObject, field: Field, value: Any, depth: int) -> None:
         result.setdefault(name, []).append(_value(base.lstrip("*"), value, depth))
     elif form == "{":
         entry = dict(_fields(_view(value)))
-        key = bytes(entry.get(1, b"")).decode()
+        key = _name(entry.get(1, b""))
         default = b"" if base not in ("i", "b") else 0
         result.setdefault(name, {})[key] = _value(base, entry.get(2, default), depth)
     elif form == "*":
@@ -174,11 +175,19 @@ def _double(data: memoryview) -> float:
     return float(struct.unpack("<d", data)[0])
 
 
+def _name(value: Any) -> str:
+    """Text where a field has to be text: ``bytes`` of a number would be that many zeros."""
+    try:
+        return _text(_view(value))
+    except UnicodeDecodeError as error:
+        raise MalformedError(str(error)) from error
+
+
 def _moment(data: memoryview) -> datetime | None:
     parts = dict(_fields(data))
     if not parts:
         return None  # Go's zero time
-    seconds, nanos = _integer(parts.get(1, 0)), parts.get(2, 0)
+    seconds, nanos = _integer(parts.get(1, 0)), _integer(parts.get(2, 0))
     start = datetime(1970, 1, 1, tzinfo=UTC)
     return start + timedelta(seconds=seconds, microseconds=nanos // 1000)
 
@@ -199,23 +208,23 @@ def _duration(data: memoryview) -> str:
 
 
 def _quantity(data: memoryview) -> str:
-    return bytes(dict(_fields(data)).get(1, b"")).decode() or "0"
+    return _name(dict(_fields(data)).get(1, b"")) or "0"
 
 
 def _int_or_string(data: memoryview) -> int | str:
     parts = dict(_fields(data))
     if parts.get(1, 0) == 1:
-        return bytes(parts.get(3, b"")).decode()
+        return _name(parts.get(3, b""))
     return _integer(parts.get(2, 0))
 
 
 def _raw(data: memoryview) -> Any:
-    raw = bytes(dict(_fields(data)).get(1, b""))
-    return orjson.loads(raw) if raw else None
+    raw = bytes(_view(dict(_fields(data)).get(1, b"")))
+    return parse_json(raw) if raw else None
 
 
 def _strings(data: memoryview) -> list[str]:
-    return [bytes(value).decode() for _, value in _fields(data)]
+    return [_name(value) for _, value in _fields(data)]
 
 
 _SPECIAL: Final[dict[str, Callable[[memoryview], Any]]] = {

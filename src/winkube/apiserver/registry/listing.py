@@ -29,6 +29,7 @@ from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
 
+_MAX_COUNT: Final = (1 << 31) - 1
 _TOO_OLD: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start "
     "a new list without the continue parameter, or use the continue token in this response to "
@@ -94,7 +95,7 @@ def parse_count(field: str, text: str) -> int:
     if not text:
         return 0
     try:
-        return max(0, int(text))
+        return min(max(0, int(text)), _MAX_COUNT)
     except ValueError:
         raise BadRequestError(
             f'unable to convert query parameter "{field}": strconv.ParseInt: parsing "{text}": '
@@ -103,7 +104,7 @@ def parse_count(field: str, text: str) -> int:
 
 
 def parse_version(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > 20:
         raise InvalidError.of(
             "ListOptions",
             "",

@@ -1,5 +1,8 @@
 """nodes/proxy, pods/proxy and services/proxy: plain HTTP to what the cluster runs."""
 
+from ipaddress import ip_address
+from typing import Any
+
 import yarl
 from aiohttp import web
 
@@ -46,7 +49,7 @@ class Proxy:
                 if (entry.get("conditions") or {}).get("ready") is not False
             ]
             if ports and ready:
-                host = ready[0]["addresses"][0]
+                host = proxied_address(ready[0]["addresses"][0])
                 return yarl.URL.build(scheme=scheme or "http", host=host, port=ports[0]["port"])
         raise UnavailableError(f'no endpoints available for service "{metadata["name"]}"')
 
@@ -63,15 +66,34 @@ def split_name(text: str) -> tuple[str, str, str]:
     raise BadRequestError(f'invalid pod request "{text}"')
 
 
-def _pod_url(pod: JsonObject, scheme: str, port: str) -> yarl.URL:
-    address = (pod.get("status") or {}).get("podIP")
-    if not address:
+def proxied_address(text: Any) -> str:
+    """An address of the cluster's network: what only this server reaches stays its own.
+
+    It is an address and no name, so what was checked is what is connected to (CVE-2020-8562).
+    """
+    try:
+        address = ip_address(text if isinstance(text, str) else "")
+    except ValueError:
+        raise BadRequestError("address not allowed") from None
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    if (
+        mapped.is_loopback
+        or mapped.is_link_local
+        or mapped.is_multicast
+        or mapped.is_unspecified
+        or str(mapped) == "255.255.255.255"
+    ):
         raise BadRequestError("address not allowed")
+    return str(address)
+
+
+def _pod_url(pod: JsonObject, scheme: str, port: str) -> yarl.URL:
+    address = proxied_address((pod.get("status") or {}).get("podIP"))
     number = port
     if not port:
         ports = [p for c in pod["spec"]["containers"] for p in c.get("ports") or ()]
         number = str(ports[0]["containerPort"]) if ports else "80"
-    if not number.isdigit():
+    if not (number.isascii() and number.isdigit() and 0 < int(number[:6]) < 65536):
         raise BadRequestError(f'invalid port "{port}"')
     return yarl.URL.build(scheme=scheme or "http", host=address, port=int(number))
 

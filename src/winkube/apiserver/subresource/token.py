@@ -1,10 +1,11 @@
 """serviceaccounts/token: a bound token for an account (TokenRequest)."""
 
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
+from winkube.apiserver.admission.node_restriction import check_token
 from winkube.apiserver.auth.token import Binding, TokenAuthority
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
@@ -31,6 +32,8 @@ class Token:
         content_type = call.request.headers.get("Content-Type", "")
         request = require_object(await decode(raw, content_type)) if raw.strip() else {}
         spec = request.get("spec") or {}
+        _check_types(spec)
+        check_token(call.user, call.target.namespace, spec, self._resources.core("pods"))
         account = get(call.served, *call.place).load()
         seconds = _seconds(spec, call.target.name)
         binding = self._binding(account, spec.get("boundObjectRef"))
@@ -95,6 +98,22 @@ class Token:
         served = self._resources.core("nodes")
         item = served.cache.get(served.key("", name)) if name else None
         return None if item is None else (item.name, item.load()["metadata"]["uid"])
+
+
+def _check_types(spec: Any) -> None:
+    problem = ""
+    if not isinstance(spec, dict):
+        problem = "spec: an object is expected"
+    elif not isinstance(spec.get("expirationSeconds") or 0, int):
+        problem = "spec.expirationSeconds: a number is expected"
+    elif not isinstance(spec.get("boundObjectRef") or {}, dict):
+        problem = "spec.boundObjectRef: an object is expected"
+    else:
+        audiences = spec.get("audiences") or []
+        if not isinstance(audiences, list) or not all(isinstance(a, str) for a in audiences):
+            problem = "spec.audiences: a list of strings is expected"
+    if problem:
+        raise BadRequestError(f"TokenRequest cannot be handled: {problem}")
 
 
 def _seconds(spec: JsonObject, name: str) -> int:
