@@ -652,3 +652,19 @@ async def test_attach_and_terminal_sessions(config: RuntimeConfig, tmp_path: Pat
             )
         assert b"web-0" in heard.data
         assert (await pod.wait(container)).exit_code == 9
+
+
+async def test_a_shell_gets_all_lines_that_come_at_once(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("idle", SERVERCORE, "ping", "-n", "60", "127.0.0.1")
+        await pod.start(container)
+        backend = backend_of(config)
+        for shell in ("cmd", "C:\\Windows\\system32\\CMD.EXE"):
+            out = Sink()
+            streams = Streams(Typist(b"echo 1\r\necho 2\r\necho 3\r\nexit 4\r\n"), out, None)
+            code = await backend.exec(container, [shell, "/q"], tty=False, streams=streams)
+            assert out.data.split()[-3:] == [b"1", b"2", b"3"]
+            assert code == 4

@@ -29,6 +29,7 @@ struct orders {
 struct relay {
     HANDLE from, to;
     BOOL close_to;
+    HANDLE drain; /* the pipe's other end, when lines are to be handed over one at a time */
 };
 
 static WCHAR *widen(const char *text)
@@ -172,6 +173,36 @@ static DWORD read_rest(HANDLE from, char *buffer, DWORD filled, DWORD room)
     return filled - start;
 }
 
+/* Wine's command processor loses all but the first line of what it reads from a pipe at once. */
+static BOOL is_shell(const WCHAR *command)
+{
+    WCHAR name[MAX_PATH];
+    const WCHAR *end, *start;
+    BOOL quoted = *command == '"';
+    command += quoted;
+    for (end = command; *end && (quoted ? *end != '"' : *end != ' ' && *end != '\t'); end++) continue;
+    for (start = end; start > command && start[-1] != '\\' && start[-1] != '/'; start--) continue;
+    if (end - start >= MAX_PATH) return FALSE;
+    lstrcpynW(name, start, end - start + 1);
+    return !_wcsicmp(name, L"cmd") || !_wcsicmp(name, L"cmd.exe");
+}
+
+static DWORD line_length(const char *text, DWORD size)
+{
+    const char *end = memchr(text, '\n', size);
+    return end ? end - text + 1 : size;
+}
+
+static BOOL write_some(const struct relay *relay, const char *text, DWORD size, DWORD *put)
+{
+    DWORD waiting;
+    if (relay->drain) {
+        while (PeekNamedPipe(relay->drain, NULL, 0, NULL, &waiting, NULL) && waiting) Sleep(1);
+        size = line_length(text, size);
+    }
+    return WriteFile(relay->to, text, size, put, NULL) && *put;
+}
+
 static DWORD WINAPI relay_thread(void *arg)
 {
     struct relay *relay = arg;
@@ -181,7 +212,7 @@ static DWORD WINAPI relay_thread(void *arg)
     while (buffer && ReadFile(relay->from, buffer, room, &got, NULL) && got) {
         got += read_rest(relay->from, buffer, got, room);
         for (done = 0; done < got; done += put)
-            if (!WriteFile(relay->to, buffer + done, got - done, &put, NULL) || !put) goto out;
+            if (!write_some(relay, buffer + done, got - done, &put)) goto out;
     }
 out:
     free(buffer);
@@ -275,7 +306,7 @@ static DWORD run_on_pipes(const struct orders *orders)
 {
     STARTUPINFOW info = {0};
     PROCESS_INFORMATION process;
-    HANDLE threads[2], in_write = NULL, out_read, err_read;
+    HANDLE threads[2], in_write = NULL, out_read, err_read, drain = NULL;
     static struct relay in_relay, out_relay, err_relay;
     DWORD code = 1, error;
 
@@ -284,6 +315,9 @@ static DWORD run_on_pipes(const struct orders *orders)
     if (orders->use_stdin) make_pipe(&info.hStdInput, &in_write, &in_write);
     else info.hStdInput = open_nul();
     info.dwFlags = STARTF_USESTDHANDLES;
+    if (orders->use_stdin && is_shell(orders->command))
+        DuplicateHandle(GetCurrentProcess(), info.hStdInput, GetCurrentProcess(), &drain, 0, FALSE,
+                        DUPLICATE_SAME_ACCESS);
 
     if (!start(orders, &info, &process)) {
         error = GetLastError();
@@ -293,12 +327,12 @@ static DWORD run_on_pipes(const struct orders *orders)
     CloseHandle(info.hStdError);
     CloseHandle(info.hStdInput);
 
-    out_relay = (struct relay){out_read, GetStdHandle(STD_OUTPUT_HANDLE), FALSE};
-    err_relay = (struct relay){err_read, GetStdHandle(STD_ERROR_HANDLE), FALSE};
+    out_relay = (struct relay){out_read, GetStdHandle(STD_OUTPUT_HANDLE), FALSE, NULL};
+    err_relay = (struct relay){err_read, GetStdHandle(STD_ERROR_HANDLE), FALSE, NULL};
     threads[0] = CreateThread(NULL, 0, relay_thread, &out_relay, 0, NULL);
     threads[1] = CreateThread(NULL, 0, relay_thread, &err_relay, 0, NULL);
     if (orders->use_stdin) {
-        in_relay = (struct relay){GetStdHandle(STD_INPUT_HANDLE), in_write, TRUE};
+        in_relay = (struct relay){GetStdHandle(STD_INPUT_HANDLE), in_write, TRUE, drain};
         CloseHandle(CreateThread(NULL, 0, relay_thread, &in_relay, 0, NULL));
     }
     WaitForSingleObject(process.hProcess, INFINITE);
