@@ -427,6 +427,14 @@ def test_deployments_are_refused_in_upstreams_words(spec: dict[str, Any], line: 
     assert line in problems(DEPLOYMENT, deployment(**spec))
 
 
+def test_a_missing_selector_is_said_twice_as_upstream_does() -> None:
+    assert problems(DEPLOYMENT, deployment(selector=None))[:2] == [
+        "spec.selector: Required value",
+        'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match '
+        "template `labels`",
+    ]
+
+
 def test_a_deployments_selector_is_immutable() -> None:
     labels = {"app": "a", "x": "y"}
     template = {"metadata": {"labels": labels}, **pod()}
@@ -434,6 +442,32 @@ def test_a_deployments_selector_is_immutable() -> None:
     assert changes(DEPLOYMENT, new, deployment()) == [
         'spec.selector: Invalid value: {"matchLabels":{"app":"a","x":"y"}}: field is immutable'
     ]
+
+
+def test_a_schedule_has_five_fields() -> None:
+    spec = {"schedule": "every day", "jobTemplate": {"spec": {"template": pod()}}}
+    assert (
+        'spec.schedule: Invalid value: "every day": expected exactly 5 fields, found 2: [every day]'
+        in problems(kind("CronJob", "batch"), {"metadata": {"name": "c"}, "spec": spec})
+    )
+
+
+def test_debug_containers_may_only_be_added() -> None:
+    def with_debuggers(*containers: dict[str, Any]) -> dict[str, Any]:
+        return {"metadata": {"name": "p"}, **pod(ephemeralContainers=list(containers))}
+
+    def said(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
+        states = complete(POD, new), complete(POD, old)
+        causes = validate_update(POD, *states, part="ephemeralcontainers")
+        return [f"{cause.field}: {cause.message}".strip() for cause in causes]
+
+    one, two = ({"name": name, "image": "i"} for name in ("one", "two"))
+    assert said(with_debuggers(one), with_debuggers()) == []
+    assert said(with_debuggers(one, two), with_debuggers(one)) == []
+    head = 'spec.ephemeralContainers: Forbidden: existing ephemeral containers "one" may not be'
+    assert said(with_debuggers(two), with_debuggers(one)) == [f"{head} removed"]
+    assert said(with_debuggers({**one, "image": "j"}), with_debuggers(one)) == [f"{head} changed"]
+    assert changes(POD, with_debuggers(one), with_debuggers()) != []
 
 
 def test_a_job_has_to_choose_when_to_restart() -> None:

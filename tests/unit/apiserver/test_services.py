@@ -94,3 +94,10 @@ def test_restored_hook_knows_what_is_taken() -> None:
     hook.restore([service(clusterIP="10.96.0.5")])
     with pytest.raises(InvalidError):
         hook.begin(service(clusterIP="10.96.0.5"), None)
+
+
+def test_the_list_of_addresses_follows_a_client_that_knows_only_one() -> None:
+    old = service(clusterIP="10.96.0.2", clusterIPs=["10.96.0.2"])
+    new = service(clusterIP="10.96.0.3", clusterIPs=["10.96.0.2"])
+    keep_allocated(new, old)
+    assert new["spec"]["clusterIPs"] == ["10.96.0.3"]

@@ -201,6 +201,34 @@ def validate_pod_update(new: JsonObject, old: JsonObject, problems: Problems) ->
         )
 
 
+def validate_ephemeral_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    """Containers for debugging may be added, and stay as they are from then on."""
+    after = {entry["name"]: entry for entry in _ephemeral(new)}
+    for before in _ephemeral(old):
+        name = before["name"]
+        if name not in after:
+            text = f'existing ephemeral containers "{name}" may not be removed\n'
+            problems.forbidden("spec.ephemeralContainers", text)
+        elif after[name] != before:
+            text = f'existing ephemeral containers "{name}" may not be changed\n'
+            problems.forbidden("spec.ephemeralContainers", text)
+
+
+def _ephemeral(pod: JsonObject) -> list[JsonObject]:
+    return (pod.get("spec") or {}).get("ephemeralContainers") or []
+
+
+def validate_resize(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    """Only resources reach this write; a container cannot be without what it asked for."""
+    for index, container in enumerate((new.get("spec") or {}).get("containers") or ()):
+        was = old["spec"]["containers"][index].get("resources") or {}
+        now = container.get("resources") or {}
+        for field in ("limits", "requests"):
+            if set(was.get(field) or ()) - set(now.get(field) or ()):
+                path = f"spec.containers[{index}].resources.{field}"
+                problems.forbidden(path, f"resource {field} cannot be removed")
+
+
 def _check_deadline(after: JsonObject, before: JsonObject, problems: Problems) -> None:
     path = "spec.activeDeadlineSeconds"
     now, was = after.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")

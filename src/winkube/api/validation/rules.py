@@ -75,6 +75,11 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class_update,
     ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class_update,
 }
+# Writes of one part of an object have rules of their own in place of the object's.
+_PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
+    ("", "Pod", "ephemeralcontainers"): pod.validate_ephemeral_update,
+    ("", "Pod", "resize"): pod.validate_resize,
+}
 
 
 def validate_create(kind: Kind, obj: JsonObject) -> list[Cause]:
@@ -87,14 +92,14 @@ def validate_create(kind: Kind, obj: JsonObject) -> list[Cause]:
     return problems.causes
 
 
-def validate_update(kind: Kind, new: JsonObject, old: JsonObject) -> list[Cause]:
+def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str = "") -> list[Cause]:
     """Both are complete; a write that changes only metadata or status skips the rest."""
     problems, key = Problems(), (kind.group, kind.kind)
     validate_metadata(kind, new.get("metadata"), problems)
     validate_metadata_update(metadata(new), metadata(old), problems)
     if _desired(new) == _desired(old) and key not in _READS_STATUS:
         return problems.causes
-    check, change = _CHECKS.get(key), _UPDATE.get(key)
+    check, change = _CHECKS.get(key), _PART_UPDATE.get((*key, part)) or _UPDATE.get(key)
     if check is not None:
         check(new, problems)
     if change is not None:

@@ -57,7 +57,7 @@ def _check_workload_selector(spec: JsonObject, kind: str, problems: Problems) ->
 
 def _matches(selector: JsonObject | None, labels: Any) -> bool:
     if not selector:
-        return True
+        return selector is not None  # none at all matches nothing, an empty one is not asked
     try:
         return from_label_selector(selector).matches(labels)
     except BadRequestError:

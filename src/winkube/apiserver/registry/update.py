@@ -79,7 +79,7 @@ async def update(
         )
     )
     _track(registry, served.kind, (old, new), options, part)
-    causes = validate_update(served.kind, new, old)
+    causes = validate_update(served.kind, new, old, part=part.name)
     if causes:
         raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
     return await store_update(registry, served, old_item, to_stored(served, new), options)

@@ -184,10 +184,16 @@ def keep_allocated(new: JsonObject, old: JsonObject) -> None:
         for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if field in held:
                 fresh[field] = held[field]
-    elif not fresh.get("clusterIPs"):
+    elif not fresh.get("clusterIPs") or _only_first_changed(fresh, held):
         fresh["clusterIPs"] = [fresh["clusterIP"]]
     _keep_ports(fresh, held)
     _drop_unused(fresh, held)
+
+
+def _only_first_changed(fresh: JsonObject, held: JsonObject) -> bool:
+    """A client that knows one address only: the list follows it."""
+    changed = fresh["clusterIP"] != held.get("clusterIP")
+    return changed and fresh["clusterIPs"] == held.get("clusterIPs")
 
 
 # Fields that only some types have: leaving such a type unchanged otherwise leaves them behind.
