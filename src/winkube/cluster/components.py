@@ -37,7 +37,7 @@ def plan_components(state: ClusterState) -> list[Component]:
     control = netns_name(cluster, CONTROL_PLANE)
     components = [
         # It opens a socket of the host first and enters the namespace itself.
-        Component("apiserver", lambda: _apiserver(state)),
+        Component("apiserver", lambda: _apiserver(state), urgent=True),
         Component("controllers", lambda: _controllers(state), control),
         Component("dns", lambda: _dns(state), control),
     ]

@@ -4,11 +4,15 @@ import contextlib
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from winkube.cluster.components import cgroup_of, plan_components
 from winkube.cluster.errors import StartError
+from winkube.cluster.preload import preload
 from winkube.cluster.process import ProcessId, end, load_record
 from winkube.cluster.state import ClusterState
 from winkube.cluster.supervisor import (
@@ -28,18 +32,39 @@ def running_supervisor(state: ClusterState) -> ProcessId | None:
 
 
 def spawn_supervisor(state: ClusterState) -> None:
-    """Start a supervisor that outlives us and wait until it has said who it is.
+    """Start a supervisor that outlives us and wait until it has said who it is."""
+    with prepared_supervisor(state) as start:
+        start()
 
-    A fork, not a new interpreter: it starts with everything this process has already loaded.
+
+@contextmanager
+def prepared_supervisor(state: ClusterState) -> Iterator[Callable[[], None]]:
+    """A supervisor that loads its code beside us and begins when the value is called.
+
+    A fork, not a new interpreter: it has everything this process has loaded already. If we die, or
+    leave without the call, its pipe closes and it goes without a trace.
     """
     if running_supervisor(state) is not None:
+        yield lambda: None
         return
     sys.stdout.flush()
     sys.stderr.flush()
+    word, tell = os.pipe()
     middle = os.fork()
     if middle == 0:
-        _become_supervisor(state)
+        os.close(tell)
+        _become_supervisor(state, word)
+    os.close(word)
     os.waitpid(middle, 0)
+    try:
+        yield partial(_let_start, state, tell)
+    finally:
+        os.close(tell)
+
+
+def _let_start(state: ClusterState, tell: int) -> None:
+    with contextlib.suppress(BrokenPipeError):  # it failed before this; its log says why
+        os.write(tell, b"!")
     deadline = time.monotonic() + _START_SECONDS
     while running_supervisor(state) is None:
         if time.monotonic() > deadline:
@@ -47,25 +72,29 @@ def spawn_supervisor(state: ClusterState) -> None:
         time.sleep(0.002)
 
 
-def _become_supervisor(state: ClusterState) -> None:
+def _become_supervisor(state: ClusterState, word: int) -> None:
     try:
         os.setsid()
-        if os.fork():
-            os._exit(0)
         os.chdir("/")
         os.umask(0o077)
+        # Before we are on our own: whoever waits for our parent knows that no file comes later.
         redirect_output(state.paths.logs / "supervisor.log")
-        _close_inherited()
-        Supervisor(supervisor_config(state)).run()
+        _close_inherited(keep=word)
+        if os.fork():
+            os._exit(0)
+        preload()
+        if os.read(word, 1):
+            os.close(word)
+            Supervisor(supervisor_config(state)).run()
     finally:
         sys.stderr.flush()
         os._exit(0)
 
 
-def _close_inherited() -> None:
+def _close_inherited(*, keep: int) -> None:
     """Keep no lock or socket of the command that started us."""
     for entry in list(Path("/proc/self/fd").iterdir()):
-        if int(entry.name) > 2:
+        if int(entry.name) > 2 and int(entry.name) != keep:
             with contextlib.suppress(OSError):  # the listing's own descriptor is closed by now
                 os.close(int(entry.name))
 

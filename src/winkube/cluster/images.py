@@ -25,6 +25,7 @@ _FILES: Final = {
     "etc/group": "root:x:0:\nnobody:x:65534:\n",
     "etc/nsswitch.conf": "hosts: files dns\n",
 }
+_KNOCKS: Final = 500
 _IMPORT_TRIES: Final = 200
 _PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -44,6 +45,7 @@ def ensure_linux_images(cache: Path) -> Path:
 
 async def import_archive(socket: Path, archive: Path) -> None:
     """Give our images to a node's containerd once it answers; it keeps what it has already."""
+    await _await_socket(socket)
     for attempt in range(_IMPORT_TRIES):
         try:
             await ctr_import(socket, archive)
@@ -54,6 +56,18 @@ async def import_archive(socket: Path, archive: Path) -> None:
         else:
             break
     await _await_images(socket)
+
+
+async def _await_socket(socket: Path) -> None:
+    """Knock until somebody listens: it costs far less than a program that tries and fails."""
+    for _ in range(_KNOCKS):
+        try:
+            _, writer = await asyncio.open_unix_connection(socket)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
 
 
 async def ctr_import(socket: Path, archive: Path) -> None:

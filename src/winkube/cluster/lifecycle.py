@@ -25,7 +25,7 @@ from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
 from winkube.cluster import addons, images, kubeconfig, pki, preflight
 from winkube.cluster.components import admin_client_config, log_file
-from winkube.cluster.daemon import spawn_supervisor, stop_supervisor
+from winkube.cluster.daemon import prepared_supervisor, stop_supervisor
 from winkube.cluster.errors import BusyError, NoSuchClusterError, StartError
 from winkube.cluster.process import ProcessId, end
 from winkube.cluster.spec import ClusterSpec
@@ -53,15 +53,16 @@ def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterStat
     with exclusive(home, spec.name, "up"):
         _clear_after_reboot(home, spec.name)
         state = _ensure_state(home, spec)
-        if state.nodes("windows"):
-            with steps.step("Windows base") as progress:
-                _ensure_windows(state, progress)
-        with steps.step("Certificates"):
-            pki.ensure_pki(state, clock, os.urandom(32))
-        with steps.step("Network namespaces"):
-            _ensure_network(state)
-        with steps.step("Processes"):
-            spawn_supervisor(state)
+        with prepared_supervisor(state) as start:
+            if state.nodes("windows"):
+                with steps.step("Windows base") as progress:
+                    _ensure_windows(state, progress)
+            with steps.step("Certificates"):
+                pki.ensure_pki(state, clock, os.urandom(32))
+            with steps.step("Network namespaces"):
+                _ensure_network(state)
+            with steps.step("Processes"):
+                start()
         asyncio.run(_await_cluster(state, steps))
         return state
 
@@ -185,15 +186,20 @@ def _ensure_network(state: ClusterState) -> None:
 
 
 async def _await_cluster(state: ClusterState, steps: Steps) -> None:
-    async with ApiClient(admin_client_config(state)) as client:
-        with steps.step("API server"):
-            await _await_api(state, client)
-            await addons.ensure_addons(state, client)
-        if state.nodes("linux"):
-            with steps.step("Images"):
-                await _import_images(state)
-        with steps.step("Nodes") as progress:
-            await _await_nodes(state, client, progress)
+    try:
+        async with ApiClient(admin_client_config(state)) as client, asyncio.TaskGroup() as group:
+            # The nodes' runtimes need no API server: they get their images while it starts.
+            images_there = group.create_task(_import_images(state), name="images")
+            with steps.step("API server"):
+                await _await_api(state, client)
+                await addons.ensure_addons(state, client)
+            if state.nodes("linux"):
+                with steps.step("Images"):
+                    await images_there
+            with steps.step("Nodes") as progress:
+                await _await_nodes(state, client, progress)
+    except BaseExceptionGroup as failed:  # whichever part failed first says why
+        raise failed.exceptions[0] from None
 
 
 async def _await_api(state: ClusterState, client: ApiClient) -> None:
@@ -208,6 +214,8 @@ async def _await_api(state: ClusterState, client: ApiClient) -> None:
 
 
 async def _import_images(state: ClusterState) -> None:
+    if not state.nodes("linux"):
+        return
     archive = images.ensure_linux_images(state.home.cache)
     async with asyncio.TaskGroup() as group:
         for node in state.nodes("linux"):

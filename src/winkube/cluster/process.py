@@ -41,7 +41,8 @@ class ProcessId:
 
 
 def save_record(path: Path, process: ProcessId) -> None:
-    write_private(path, f"{process.pid} {process.started}\n".encode())
+    # No process outlives a crash of the machine, so its record need not either.
+    write_private(path, f"{process.pid} {process.started}\n".encode(), durable=False)
 
 
 def load_record(path: Path) -> ProcessId | None:

@@ -68,7 +68,7 @@ def list_clusters(home: Home) -> list[str]:
     return sorted(p.name for p in home.clusters.iterdir() if (p / "cluster.json").is_file())
 
 
-def write_private(path: Path, content: bytes) -> None:
+def write_private(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Replace a file in one step; only its owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -76,7 +76,8 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     temporary.replace(path)
 
 

@@ -8,6 +8,7 @@ which work for adopted processes too. A component that ends is started again, at
 time, then with back-off. One component, the guard, watches the supervisor itself and replaces it.
 """
 
+import contextlib
 import logging
 import os
 import select
@@ -33,6 +34,7 @@ SUPERVISOR: Final = "supervisor"
 _BACKOFF: Final = Backoff(first=0.1, factor=2.0, ceiling=15.0)
 _STEADY_SECONDS: Final = 30.0  # one that ran this long starts over with the first delay
 _STOP_GRACE: Final = 4.0
+_URGENT_NICENESS: Final = -10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Component:
     main: Callable[[], NoReturn]
     network: str = ""  # network namespace; empty is the host's own
     log_name: str = ""
+    urgent: bool = False  # the others wait for it: it goes first when processors are short
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,9 @@ class Supervisor:
             setproctitle.setproctitle(f"winkube: {self._config.cluster} {component.name}")
             # gRPC's fork handlers crash children of a process with gRPC threads; ours exec at once.
             os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
+            if component.urgent:
+                with contextlib.suppress(PermissionError):  # a container may lack the right
+                    os.setpriority(os.PRIO_PROCESS, 0, _URGENT_NICENESS)
             if component.network:
                 netns.enter_netns(netns.netns_path(component.network))
             component.main()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
-import grpc.aio
 from yarl import URL
 
 from winkube.base.types import JsonObject
@@ -106,6 +105,8 @@ async def _get(
 
 async def run_grpc(target: Target, action: JsonObject, timeout: float) -> Outcome:
     """The standard health service; two fields are not worth generated classes."""
+    import grpc.aio  # not before the supervisor has forked
+
     address = _address(target.ip, find_port(action.get("port"), target.container))
     service = str(action.get("service") or "").encode()
     request = b"\x0a" + bytes([len(service)]) + service if service else b""

@@ -1,13 +1,18 @@
-"""A CRI client over a Unix socket: one channel, every method by name."""
+"""A CRI client over a Unix socket: one channel, every method by name.
+
+gRPC is loaded with the first call: a process that has loaded it must not fork any more, and the
+supervisor, which forks, loads everything else that its children need.
+"""
 
 from pathlib import Path
-from typing import Any, Final
-
-import grpc
-import grpc.aio
+from typing import TYPE_CHECKING, Any, Final
 
 from winkube.base.errors import WinkubeError
 from winkube.wire import cri, cri_table
+
+if TYPE_CHECKING:
+    import grpc
+    import grpc.aio
 
 _SERVICE_OF: Final = {
     method.rstrip("*"): service
@@ -21,13 +26,13 @@ _MAX_MESSAGE: Final = 16 << 20
 class CriError(WinkubeError):
     """The runtime refused a call; ``code`` is the gRPC status."""
 
-    def __init__(self, method: str, code: grpc.StatusCode, message: str) -> None:
+    def __init__(self, method: str, code: "grpc.StatusCode", message: str) -> None:
         super().__init__(message or f"{method} failed: {code.name}")
         self.method, self.code, self.message = method, code, message
 
     @property
     def not_found(self) -> bool:
-        return bool(self.code == grpc.StatusCode.NOT_FOUND)
+        return self.code.name == "NOT_FOUND"
 
 
 class CriClient:
@@ -38,6 +43,8 @@ class CriClient:
 
     async def call(self, method: str, request: Any, *, timeout: float | None = 120.0) -> Any:
         """Call one method; a failure raises CriError with the runtime's own words."""
+        import grpc.aio
+
         stub = self._calls.get(method) or self._bind(method)
         try:
             return await stub(request, timeout=timeout)
@@ -50,6 +57,8 @@ class CriClient:
         self._channel, self._calls = None, {}
 
     def _bind(self, method: str) -> Any:
+        import grpc.aio
+
         if self._channel is None:
             self._channel = grpc.aio.insecure_channel(
                 f"unix://{self.socket}",

@@ -1,0 +1,37 @@
+"""What the components need, loaded once by the supervisor before it forks them.
+
+A component is a fork: whatever is loaded here costs its processor time and memory once, not once
+per process. gRPC must stay out, because a process that has loaded it cannot fork safely; so the
+modules below are those that reach gRPC only when they run.
+"""
+
+import gc
+import importlib
+from typing import Final
+
+MODULES: Final = (
+    # The API server first: everybody waits for it.
+    "winkube.apiserver.server",
+    "winkube.controllers.manager",
+    "winkube.scheduler.scheduler",
+    "winkube.dns.server",
+    "winkube.proxy.hostgw",
+    "winkube.proxy.linux",
+    "winkube.proxy.windows",
+    "winkube.hns.service",
+    "winkube.kubelet.kubelet",
+    "winkube.runtime.handlers",
+    "winkube.runtime.backend",
+    "winkube.runtime.network",
+    "winkube.runtime.streaming",
+    "winkube.cni.install",
+)
+
+
+def preload() -> None:
+    """Load them, and keep the collector from touching, and so copying, what forks share."""
+    gc.disable()
+    for name in MODULES:
+        importlib.import_module(name)
+    gc.freeze()
+    gc.enable()
