@@ -1,5 +1,8 @@
 """A way out for an underlay, on request: masquerade on the host, and forwarding switched on.
 
+The way leads out of the machine, not into other clusters: what would go from this cluster's link to
+another's is dropped.
+
 The table is the record: the name of an empty chain in it keeps what the host's forwarding switch
 was before the first cluster asked, so that the last one to leave can put it back.
 """
@@ -15,6 +18,7 @@ from winkube.linux.command import run
 _SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
 _PREFIX: Final = "winkube-out-"
 _RECORD: Final = "forwarding-was-"
+_LINKS: Final = "wk*"  # the host's ends of all clusters' cables
 
 
 def _records() -> dict[str, str]:
@@ -37,6 +41,10 @@ table ip {name} {{
   chain postrouting {{
     type nat hook postrouting priority srcnat
     ip saddr {subnet} oifname != "{host_link}" masquerade
+  }}
+  chain forward {{
+    type filter hook forward priority filter
+    iifname "{host_link}" oifname != "{host_link}" oifname "{_LINKS}" drop
   }}
 }}
 """

@@ -152,11 +152,9 @@ def _ensure_tor(spec: UnderlaySpec, tor: str, wanted_ports: set[str]) -> None:
         f"address replace {spec.tor_ip}/{spec.subnet.prefixlen} dev {BRIDGE}",
         f"link set dev {BRIDGE} up",
     ]
-    commands += [
-        f"link delete {name}"
-        for name in existing
-        if name.startswith("p") and name not in wanted_ports
-    ]
+    stale = [name for name in existing if name.startswith("p") and name not in wanted_ports]
+    # Forced: a port also goes by itself, a moment after the namespace of its other end.
+    link.batch([f"link delete {name}" for name in stale], netns=tor, force=True)
     if spec.outbound:
         commands.append(f"route replace default via {spec.host_ip} dev {BRIDGE}")
     link.batch(commands, netns=tor)

@@ -22,6 +22,7 @@ from winkube.runtime.spec import to_process
 from winkube.runtime.state import Container
 
 _OUTPUT_LIMIT: Final = 16 << 20  # what the kubelet takes of an exec probe's or hook's output
+_ORDERS_LIMIT: Final = 16 << 20  # an environment is part of a pod, which is far smaller
 _READ: Final = 65536
 _END_SECONDS: Final = 5
 
@@ -141,10 +142,7 @@ async def end_process(process: asyncio.subprocess.Process, plan: ExecPlan) -> No
 
 def load_env(io: Path) -> dict[str, str]:
     """The container's environment, as its own orders have it: an exec starts with the same."""
-    try:
-        data = (io / "main.orders").read_bytes()
-    except OSError:
-        return {}
+    data = launch.read_untrusted(io / "main.orders", _ORDERS_LIMIT)
     entries = (entry.decode(errors="replace") for entry in data.split(b"\0"))
     pairs = (entry.removeprefix("env=") for entry in entries if entry.startswith("env="))
     return {name: value for name, _, value in (pair.partition("=") for pair in pairs)}

@@ -1,6 +1,8 @@
 """The launcher's two files: orders (what to run) and report (what became of it)."""
 
+import contextlib
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +13,7 @@ from winkube.machines.wine.recipe import CONTAINER_UID, WINE_BINARY
 IO_FOLDER: Final = "/run/winkube"  # inside the container
 LAUNCHER: Final = "/opt/winkube/launch.exe"
 _REPORT_LIMIT: Final = 65536
+_MAX_DIGITS: Final = 10  # of a 32-bit exit code
 # Windows' own sentences for the errors a start can end with; Wine words some of them differently.
 _WORDS: Final = {
     "2": "The system cannot find the file specified.",
@@ -65,7 +68,7 @@ def parse_report(data: bytes) -> Report:
         elif word == "failed":
             code, _, words = rest.partition(" ")
             failure = _WORDS.get(code) or words or "The system cannot start the program."
-        elif word == "exited" and rest.isdecimal():
+        elif word == "exited" and rest.isdecimal() and len(rest) <= _MAX_DIGITS:
             exit_code = int(rest) & 0xFFFFFFFF
     return Report(started, failure, exit_code)
 
@@ -81,16 +84,32 @@ def write_orders(folder: Path, name: str, orders: Orders) -> list[str]:
 
 
 def read_report(folder: Path, name: str) -> Report:
+    return parse_report(read_untrusted(folder / f"{name}.report", _REPORT_LIMIT))
+
+
+def read_untrusted(path: Path, limit: int) -> bytes:
+    """The beginning of a file in the container's own folder; empty when it is no plain file.
+
+    The container may have put anything there: a link to a device without end, a pipe that never
+    answers, a folder. None of them is followed, waited for or an error.
+    """
     try:
-        # The folder belongs to the container's user: follow nothing it may have put there.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        fd = os.open(folder / f"{name}.report", flags)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return Report()
-    with os.fdopen(fd, "rb") as file:
-        return parse_report(file.read(_REPORT_LIMIT))
+        return b""
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return b""
+        with open(fd, "rb", closefd=False) as file:
+            return file.read(limit)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
 
 
 def forget(folder: Path, name: str) -> None:
     for suffix in ("orders", "report"):
-        (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+        # A folder the container made under this name stays until the container goes.
+        with contextlib.suppress(OSError):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)

@@ -1,6 +1,5 @@
 """A container's files: the overlay of base, personality, image and writable layer, and /etc."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from winkube.runtime.launch import IO_FOLDER
 from winkube.runtime.spec import Bind
 from winkube.runtime.state import Container, Sandbox
 
+_IO_OPTIONS: Final = f"mode=0700,size=16m,nr_inodes=4k,uid={CONTAINER_UID},gid={CONTAINER_UID}"
 _HOSTS: Final = ("windows", "system32", "drivers", "etc", "hosts")
 
 
@@ -67,8 +67,8 @@ class RootfsMaker:
         for folder in (bundle.io, bundle.etc, writable / "upper", writable / "work"):
             folder.mkdir(parents=True, exist_ok=True)
         (writable / "upper").chmod(0o755)
-        bundle.io.chmod(0o700)
-        os.chown(bundle.io, CONTAINER_UID, CONTAINER_UID)
+        # The container writes there: what it can fill is its own small memory, not the host's.
+        mount.mount_tmpfs(bundle.io, options=_IO_OPTIONS)
         mount.mount_overlay(
             bundle.rootfs,
             lower=self.lower_layers(container),

@@ -88,6 +88,16 @@ def test_the_router_forwards_to_a_pod_subnet_behind_a_node() -> None:
     assert ping(netns_name(CLUSTER, "cp"), "10.244.9.1")
 
 
+def test_a_way_out_does_not_lead_into_another_cluster() -> None:
+    one = make_spec(CLUSTER, "a", outbound=True)
+    ensure_underlay(one)
+    other = make_spec(TWIN, "a", outbound=True)
+    ensure_underlay(other)
+    assert not ping(netns_name(CLUSTER, "a"), other.nodes[0].ip)
+    assert not ping(netns_name(TWIN, "a"), one.nodes[0].ip)
+    assert ping(netns_name(CLUSTER, "a"), str(one.host_ip))
+
+
 def test_outbound_is_undone_by_delete() -> None:
     before = FORWARDING.read_text()
     ensure_underlay(make_spec(CLUSTER, "a", outbound=True))

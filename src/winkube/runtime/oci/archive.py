@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -141,8 +142,11 @@ def load_archive(path: Path, blobs: BlobStore, host: Personality) -> list[Loaded
                 return archive.load_oci(host)
             if "manifest.json" in members:
                 return archive.load_docker()
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
         raise ArchiveError(f"{path.name} is not an image archive: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        # Documents of the archive are anybody's: one of another shape is named, not followed.
+        raise ArchiveError(f"{path.name} has documents of no image archive: {error!r}") from error
     raise ArchiveError(f"{path.name} has neither an index.json nor a manifest.json")
 
 

@@ -7,6 +7,7 @@ from winkube.base.types import JsonObject
 from winkube.machines.personality import Personality
 from winkube.runtime.oci.errors import ArchiveError, BuildMismatchError, PlatformError
 from winkube.runtime.oci.model import ImageConfig
+from winkube.runtime.oci.reference import is_digest
 
 INDEX_TYPES: Final = (
     "application/vnd.oci.image.index.v1+json",
@@ -38,9 +39,16 @@ class Manifest:
 
 
 def _to_descriptor(data: Any) -> Descriptor:
-    if not isinstance(data, dict) or not isinstance(data.get("digest"), str):
+    if not isinstance(data, dict) or not is_digest(str(data.get("digest"))):
         raise ArchiveError("a manifest has a descriptor without a digest")
-    return Descriptor(data["digest"], int(data.get("size") or 0), str(data.get("mediaType") or ""))
+    size = data.get("size") or 0
+    if not isinstance(size, int) or size < 0:
+        raise ArchiveError("a manifest has a descriptor with an impossible size")
+    return Descriptor(data["digest"], size, str(data.get("mediaType") or ""))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def is_index(document: JsonObject) -> bool:
@@ -52,7 +60,7 @@ def parse_manifest(document: JsonObject) -> Manifest:
         raise ArchiveError("only image manifests of schema version 2 are supported")
     return Manifest(
         _to_descriptor(document["config"]),
-        tuple(map(_to_descriptor, document.get("layers") or [])),
+        tuple(map(_to_descriptor, _list(document.get("layers")))),
     )
 
 
@@ -63,17 +71,19 @@ def _build_of(platform: JsonObject) -> int | None:
 
 def choose_variant(index: JsonObject, host: Personality) -> Descriptor:
     """The entry of an index for this host: the nearest build that it can run."""
-    entries = [entry for entry in index.get("manifests") or [] if isinstance(entry, dict)]
+    entries = [entry for entry in _list(index.get("manifests")) if isinstance(entry, dict)]
     fitting: list[tuple[int, Descriptor]] = []
     for entry in entries:
-        platform = entry.get("platform") or {}
+        platform = entry.get("platform")
+        platform = platform if isinstance(platform, dict) else {}
         if platform.get("os") != "windows" or platform.get("architecture") != "amd64":
             continue
         build = _build_of(platform)
         if build is None or host.runs_image_build(build):
             fitting.append((build or 0, _to_descriptor(entry)))
     if not fitting:
-        kinds = {str((entry.get("platform") or {}).get("os", "?")) for entry in entries}
+        platforms = [entry.get("platform") for entry in entries]
+        kinds = {str(p.get("os", "?")) for p in platforms if isinstance(p, dict)}
         raise PlatformError(host.windows_build, ", ".join(sorted(kinds)))
     return max(fitting, key=lambda pair: pair[0])[1]
 

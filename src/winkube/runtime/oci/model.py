@@ -6,6 +6,7 @@ from typing import Any
 
 from winkube.base.types import JsonObject
 from winkube.runtime.oci.errors import ArchiveError
+from winkube.runtime.oci.reference import is_digest
 
 # History of the layers Microsoft ships; the emulated base stands in for them.
 _BASE_LAYER_MARKS = ("Apply image ", "Install update ")
@@ -41,15 +42,32 @@ def _strings(value: Any, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _digests(value: Any) -> tuple[str, ...]:
+    """They become names of folders: nothing but a digest may."""
+    found = _strings(value, "diff_ids")
+    for item in found:
+        if not is_digest(item):
+            raise ArchiveError(f"the image's config names a layer {item!r}, which is no digest")
+    return found
+
+
 def _pairs(items: tuple[str, ...]) -> dict[str, str]:
     return {name: value for name, _, value in (item.partition("=") for item in items) if name}
+
+
+def _labels(value: Any) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise ArchiveError("the image's config has no mapping of strings at Labels")
+    return value
 
 
 def _count_base_layers(history: Any) -> int:
     """Base layers come first; the entries of a config's history that have files are its layers."""
     layers = [
-        entry.get("created_by") or ""
-        for entry in history or []
+        str(entry.get("created_by") or "")
+        for entry in (history if isinstance(history, list) else ())
         if isinstance(entry, dict) and not entry.get("empty_layer")
     ]
     count = 0
@@ -74,8 +92,8 @@ def parse_config(data: JsonObject) -> ImageConfig:
         working_dir=str(config.get("WorkingDir") or ""),
         user=str(config.get("User") or ""),
         args_escaped=bool(config.get("ArgsEscaped")),
-        labels=dict(config.get("Labels") or {}),
-        diff_ids=_strings(rootfs.get("diff_ids"), "diff_ids"),
+        labels=_labels(config.get("Labels")),
+        diff_ids=_digests(rootfs.get("diff_ids")),
         base_layers=_count_base_layers(data.get("history")),
     )
 

@@ -5,6 +5,7 @@ only when its digest is right.
 """
 
 import asyncio
+import base64
 import json
 import logging
 import re
@@ -27,6 +28,7 @@ _DOCKER_HUB: Final = "registry-1.docker.io"
 _CHALLENGE: Final = re.compile(r'(\w+)="([^"]*)"')
 _CHUNK: Final = 1 << 20
 _MANIFEST_LIMIT: Final = 4 << 20
+_TOKEN_LIMIT: Final = 1 << 20
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=20, sock_read=60)
 
 
@@ -63,6 +65,13 @@ def parse_challenge(header: str) -> tuple[str, dict[str, str]]:
     return scheme.lower(), dict(_CHALLENGE.findall(rest))
 
 
+def to_basic(auth: RegistryAuth) -> str | None:
+    """The header for a name and password (RFC 7617); None when there is no name."""
+    if not auth.username:
+        return None
+    return "Basic " + base64.b64encode(f"{auth.username}:{auth.password}".encode()).decode()
+
+
 class RegistryClient:
     """One pull: keeps its session, its endpoint and the token it was given."""
 
@@ -93,6 +102,8 @@ class RegistryClient:
         if blobs.has(descriptor.digest):
             return
         path = f"/v2/{repository}/blobs/{descriptor.digest}"
+        if descriptor.size <= 0:
+            raise RegistryError(path, "the manifest does not say how long the blob is")
         async with self._get(path, "*/*") as response:
             await _check(response)
             with blobs.writing(descriptor.digest, size=descriptor.size) as writer:
@@ -120,24 +131,33 @@ class RegistryClient:
 
     async def _authorise(self, challenge: str) -> None:
         scheme, fields = parse_challenge(challenge)
-        basic = None
-        if self._auth is not None and self._auth.username:
-            basic = aiohttp.BasicAuth(self._auth.username, self._auth.password)
+        basic = None if self._auth is None else to_basic(self._auth)
         if scheme == "basic":
             if basic is None:
                 raise RegistryError(self._endpoint.url, "authorization failed: no basic auth")
-            self._header = basic.encode()
+            self._header = basic
         elif scheme == "bearer" and fields.get("realm"):
             query = {key: value for key, value in fields.items() if key in ("service", "scope")}
-            async with self._session.get(fields["realm"], params=query, auth=basic) as response:
+            headers = {"Authorization": basic} if basic else {}
+            url = fields["realm"]
+            async with self._session.get(url, params=query, headers=headers) as response:
                 await _check(response)
-                answer = await response.json(content_type=None)
+                answer = await _read_token(response)
             token = answer.get("token") or answer.get("access_token")
-            if not token:
+            if not isinstance(token, str) or not token:
                 raise RegistryError(fields["realm"], "the token server gave no token")
             self._header = f"Bearer {token}"
         else:
             raise RegistryError(self._endpoint.url, f"unknown authorization {scheme!r}")
+
+
+async def _read_token(response: aiohttp.ClientResponse) -> dict[str, Any]:
+    data = await response.content.read(_TOKEN_LIMIT)
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError):
+        answer = None
+    return answer if isinstance(answer, dict) else {}
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:
@@ -163,7 +183,7 @@ async def open_session() -> AsyncIterator[aiohttp.ClientSession]:
 def parse_document(data: bytes, name: str) -> Any:
     try:
         document = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RegistryError(name, "the manifest is not JSON") from None
     if not isinstance(document, dict):
         raise RegistryError(name, "the manifest is not an object")

@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,9 @@ _FILES: Final = "files"
 _IGNORED: Final = frozenset({"hives", "utilityvm", "files$wcidirs$"})
 _WHITEOUT: Final = ".wh."
 _OPAQUE: Final = ".wh..wh..opq"
+_MAX_ENTRIES: Final = 1_000_000  # Windows Server Core has about a tenth of it
+_KEPT_SHARE: Final = 20
+_LAST_SECOND: Final = (1 << 32) - 1
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -79,17 +83,43 @@ def parse_name(name: str) -> tuple[str, ...] | None:
         raise ArchiveError(f"not a layer of a Windows image: {name!r} is not below Files/")
     if any(":" in part for part in parts):
         return None  # an alternate data stream
+    if parts[-1] != _OPAQUE and parts[-1].removeprefix(_WHITEOUT) in ("", ".", ".."):
+        raise ArchiveError(f"the layer takes away a folder itself: {name!r}")
     return tuple(parts[1:])
 
 
+class Budget:
+    """How much a layer may unpack to: a small archive can hold an endless file."""
+
+    def __init__(self, space: int, entries: int = _MAX_ENTRIES) -> None:
+        self._space = space
+        self._entries = entries
+
+    def spend(self, size: int) -> None:
+        self._entries -= 1
+        self._space -= size
+        if self._space < 0:
+            raise ArchiveError("the layer unpacks to more than there is space for")
+        if self._entries < 0:
+            raise ArchiveError(f"the layer has more than {_MAX_ENTRIES} entries")
+
+    @classmethod
+    def of_disk(cls, folder: Path) -> "Budget":
+        """What is free, less a share that everything else on the machine needs."""
+        usage = shutil.disk_usage(folder)
+        return cls(max(0, usage.free - usage.total // _KEPT_SHARE))
+
+
 class LayerWriter:
-    def __init__(self, layer: Path, below: Sequence[Path]) -> None:
+    def __init__(self, layer: Path, below: Sequence[Path], budget: Budget) -> None:
+        self._budget = budget
         self._drive = layer / DRIVE_C
         self._below = [folder / DRIVE_C for folder in below]
         self._case = CaseMap([self._drive, *self._below])
 
     def write(self, tar: tarfile.TarFile, entry: tarfile.TarInfo) -> None:
         names = parse_name(entry.name)
+        self._budget.spend(entry.size if entry.isreg() else 0)
         if not names:
             return
         if names[-1] == _OPAQUE:
@@ -137,7 +167,8 @@ class LayerWriter:
                 shutil.copyfileobj(source, target, 1 << 20)
             os.fchmod(target.fileno(), 0o755)
             os.fchown(target.fileno(), CONTAINER_UID, CONTAINER_UID)
-        os.utime(path, (entry.mtime, entry.mtime))
+        moment = min(max(entry.mtime, 0), _LAST_SECOND)
+        os.utime(path, (moment, moment))
 
     def _link(self, names: Sequence[str], entry: tarfile.TarInfo) -> None:
         target_names = parse_name(entry.linkname)
@@ -152,6 +183,7 @@ class LayerWriter:
                 if root == self._drive:
                     os.link(source, path)
                 else:
+                    self._budget.spend(source.stat().st_size)
                     shutil.copy2(source, path)
                     os.chown(path, CONTAINER_UID, CONTAINER_UID)
                 return
@@ -216,11 +248,27 @@ def open_layer(path: Path) -> Iterator[IO[bytes]]:
             with gzip.open(file, "rb") as plain:
                 yield plain  # type: ignore[misc]
         elif magic.startswith(_ZSTD):
-            with subprocess.Popen(["zstd", "-dc"], stdin=file, stdout=subprocess.PIPE) as child:
-                if child.stdout is not None:
-                    yield child.stdout
+            with _decompressing(file) as plain:
+                yield plain
         else:
             yield file
+
+
+@contextmanager
+def _decompressing(file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """What zstd makes of the file; a broken one ends early, which the layer's digest shows."""
+    argv = ["zstd", "-dcq"]
+    try:
+        child = subprocess.Popen(
+            argv, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    except FileNotFoundError:
+        raise ArchiveError(
+            "the layer is compressed with zstd, which is missing here; run: apt-get install zstd"
+        ) from None
+    with child:
+        if child.stdout is not None:
+            yield child.stdout
 
 
 def unpack_layer(blob: Path, target: Path, below: Sequence[Path], diff_id: str) -> None:
@@ -236,7 +284,7 @@ def unpack_layer(blob: Path, target: Path, below: Sequence[Path], diff_id: str) 
         drive.mkdir(parents=True)
         for folder in (drive.parent, drive):
             os.chown(folder, CONTAINER_UID, CONTAINER_UID)
-        _extract(blob, LayerWriter(part, below), diff_id)
+        _extract(blob, LayerWriter(part, below, Budget.of_disk(part)), diff_id)
         part.chmod(0o755)
         part.rename(target)
 
@@ -251,7 +299,7 @@ def _extract(blob: Path, writer: LayerWriter, diff_id: str) -> None:
                     writer.write(tar, entry)
             while buffered.read(1 << 20):
                 continue  # padding after the archive's end is part of the digest
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, OSError) as error:
+    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
         raise ArchiveError(f"cannot unpack layer {diff_id}: {error}") from error
     found = "sha256:" + reader.hash.hexdigest()
     if diff_id and found != diff_id:
