@@ -4,196 +4,30 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
-import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import grpc
 import pytest
+from tests.e2e.runtime_harness import Pod, build_image, exec_sync, push, refused, registry, serving
 
 from winkube.base.clock import SystemClock
-from winkube.base.paths import Home
 from winkube.cni.install import install_plugins
 from winkube.linux import cgroup, mount, netns
-from winkube.machines.personality import find_personality
-from winkube.machines.wine.base import ensure_base
 from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
-from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.images import ImageService
-from winkube.runtime.oci.model import ImageConfig
-from winkube.runtime.server import CriServer, build_services
+from winkube.runtime.server import build_services
 from winkube.testing.hns_host import HnsHost
 from winkube.wire import cri
-from winkube.wire.cri_client import CriClient, CriError
 from winkube.wire.remotecommand import Streams, TerminalSize
 
 pytestmark = pytest.mark.root
 SERVERCORE = "mcr.microsoft.com/windows/servercore:ltsc2019"
-
-
-@pytest.fixture(scope="session")
-def cache() -> Path:
-    folder = Home.load().cache
-    ensure_base(folder, lambda step, part: None)
-    return folder
-
-
-@pytest.fixture
-def config(tmp_path: Path, cache: Path) -> Iterator[RuntimeConfig]:
-    parent = f"/wkt-runtime-{os.getpid()}"
-    before = set(netns.list_netns("wkp-"))
-    yield RuntimeConfig(
-        socket=tmp_path / "cri.sock",
-        root=tmp_path / "root",
-        run=tmp_path / "run",
-        cache=cache,
-        cni_conf_dir=tmp_path / "cni",
-        cni_bin_dir=tmp_path / "bin",
-        hns_socket=None,
-        personality=find_personality("ltsc2019"),
-        cgroup_parent=parent,
-        node_name="win-1",
-        c_drive=tmp_path / "c",
-    )
-    cgroup.kill_all(parent)
-    cgroup.remove(parent)
-    mount.umount_all(tmp_path)
-    for name in set(netns.list_netns("wkp-")) - before:
-        netns.delete_netns(name)
-    shutil.rmtree(tmp_path, ignore_errors=True)
-
-
-@asynccontextmanager
-async def serving(config: RuntimeConfig) -> AsyncIterator[CriClient]:
-    server = CriServer(config)
-    client = CriClient(config.socket)
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(server.run(), name="server")
-        try:
-            async with asyncio.timeout(60):
-                await server.ready.wait()
-            yield client
-        finally:
-            await client.close()
-            task.cancel()
-
-
-class Pod:
-    """One pod through CRI, as the kubelet drives it."""
-
-    def __init__(self, client: CriClient, logs: Path, name: str = "web-0") -> None:
-        self.client = client
-        self.logs = logs
-        self.config = cri.PodSandboxConfig(
-            metadata=cri.PodSandboxMetadata(name=name, uid=f"uid-{name}", namespace="default"),
-            hostname=name,
-            log_directory=str(logs),
-            labels={"app": name},
-        )
-        self.id = ""
-
-    async def run(self) -> "Pod":
-        answer = await self.client.call(
-            "RunPodSandbox", cri.RunPodSandboxRequest(config=self.config)
-        )
-        self.id = answer.pod_sandbox_id
-        return self
-
-    async def create(
-        self, name: str, image: str, *command: str, pull: bool = True, **fields: Any
-    ) -> str:
-        spec = cri.ImageSpec(image=image)
-        if pull:
-            await self.client.call("PullImage", cri.PullImageRequest(image=spec))
-        config = cri.ContainerConfig(
-            metadata=cri.ContainerMetadata(name=name),
-            image=spec,
-            command=list(command),
-            log_path=f"{name}/0.log",
-            **fields,
-        )
-        request = cri.CreateContainerRequest(
-            pod_sandbox_id=self.id, config=config, sandbox_config=self.config
-        )
-        return str((await self.client.call("CreateContainer", request)).container_id)
-
-    async def start(self, container: str) -> None:
-        request = cri.StartContainerRequest(container_id=container)
-        await self.client.call("StartContainer", request)
-
-    async def status(self, container: str) -> Any:
-        request = cri.ContainerStatusRequest(container_id=container)
-        return (await self.client.call("ContainerStatus", request)).status
-
-    async def wait(self, container: str) -> Any:
-        async with asyncio.timeout(60):
-            while True:
-                status = await self.status(container)
-                if status.state == cri.CONTAINER_EXITED:
-                    return status
-                await asyncio.sleep(0.05)
-
-    async def run_to_end(self, name: str, image: str, *command: str, **fields: Any) -> Any:
-        container = await self.create(name, image, *command, **fields)
-        await self.start(container)
-        return await self.wait(container)
-
-    def output(self, name: str, stream: str = "stdout") -> str:
-        lines = (self.logs / name / "0.log").read_text().splitlines()
-        parts = [line.split(" ", 3) for line in lines]
-        return "".join(
-            part[3] + ("\n" if part[2] == "F" else "") for part in parts if part[1] == stream
-        )
-
-
-@contextmanager
-def registry(folder: Path) -> Iterator[str]:
-    """Debian's docker-registry on loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{probe.getsockname()[1]}"
-    settings = folder / "registry.yml"
-    settings.write_text(
-        f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {folder}/registry\n"
-        f"http:\n  addr: {host}\n"
-    )
-    with (folder / "registry.log").open("wb") as log:
-        child = subprocess.Popen(
-            ["docker-registry", "serve", str(settings)], stdout=log, stderr=log
-        )
-    try:
-        for _ in range(100):
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{host}/v2/"):
-                break
-            time.sleep(0.05)
-        yield host
-    finally:
-        child.kill()
-        child.wait()
-
-
-def push(archive: Path, name: str) -> None:
-    source, target = f"oci-archive:{archive}", f"docker://{name}"
-    subprocess.run(
-        ["skopeo", "copy", "--insecure-policy", "--dest-tls-verify=false", source, target],
-        check=True,
-        capture_output=True,
-    )
-
-
-async def refused(call: Callable[[], Any]) -> CriError:
-    with pytest.raises(CriError) as caught:
-        await call()
-    return caught.value
 
 
 async def test_servercore_runs_cmd_and_the_log_has_its_version(
@@ -238,11 +72,6 @@ async def test_unknown_objects_are_not_found(config: RuntimeConfig) -> None:
 
 
 IIS = "mcr.microsoft.com/windows/servercore/iis"
-
-
-async def exec_sync(client: CriClient, container: str, *command: str, timeout: int = 30) -> Any:
-    request = cri.ExecSyncRequest(container_id=container, cmd=list(command), timeout=timeout)
-    return await client.call("ExecSync", request)
 
 
 async def test_iis_serves_its_page_and_writes_an_access_log(
@@ -462,24 +291,6 @@ async def test_volumes_limits_and_stats(config: RuntimeConfig, tmp_path: Path) -
         assert pods.stats[0].windows.containers[0].attributes.metadata.name == "iis"
         status = await pod.status(container)
         assert status.resources.windows.memory_limit_in_bytes == 512 << 20
-
-
-def build_image(path: Path, name: str, text: bytes) -> None:
-    layers = (
-        {"Files/Windows/System32/greet.cmd": ArchiveFile(b"@echo old\r\n")},
-        {
-            "Files/WINDOWS/system32/.wh.greet.cmd": ArchiveFile(),
-            "Files/app/greet.cmd": ArchiveFile(b"@echo " + text + b" %MOOD%\r\n"),
-            "Hives/Software_Delta": ArchiveFile(b"regf"),
-        },
-    )
-    config_ = ImageConfig(
-        os_version="10.0.17763.1",
-        entrypoint=("cmd", "/c", "greet.cmd"),
-        env={"MOOD": "well"},
-        working_dir="C:\\app",
-    )
-    write_archive(path, ArchiveImage(name, config_, layers))
 
 
 async def test_an_image_comes_from_a_registry(config: RuntimeConfig, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
+import gzip
 import io
 import json
+import struct
 import tarfile
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, load_archive,
 from winkube.runtime.oci.blobs import BlobStore
 from winkube.runtime.oci.errors import ArchiveError
 from winkube.runtime.oci.model import ImageConfig
-from winkube.runtime.oci.unpack import CaseMap, chain_id, parse_name
+from winkube.runtime.oci.unpack import CaseMap, chain_id, open_layer, parse_name
 
 HOST = find_personality("ltsc2019")
 IMAGE = ArchiveImage(
@@ -94,3 +96,18 @@ def test_names_are_spelled_as_the_layers_below_spell_them(tmp_path: Path) -> Non
 def test_chain_ids_name_a_layer_with_all_below_it() -> None:
     assert chain_id("", "sha256:a") == "sha256:a"
     assert chain_id("sha256:a", "sha256:b") != chain_id("sha256:b", "sha256:a")
+
+
+@pytest.mark.parametrize("form", ["plain", "gzip", "zstd"])
+def test_a_layer_is_read_in_every_wrapping(tmp_path: Path, form: str) -> None:
+    plain = bytes(range(256)) * 100
+    wrapped = {"plain": plain, "gzip": gzip.compress(plain), "zstd": to_zstd_frame(plain)}[form]
+    (tmp_path / "layer").write_bytes(wrapped)
+    with open_layer(tmp_path / "layer") as file:
+        assert b"".join(iter(lambda: file.read(4096), b"")) == plain
+
+
+def to_zstd_frame(data: bytes) -> bytes:
+    """A frame of one raw block (RFC 8878): descriptor with a four-byte size, then the block."""
+    head = struct.pack("<IBI", 0xFD2FB528, 0xA0, len(data))
+    return head + struct.pack("<I", len(data) << 3 | 1)[:3] + data

@@ -241,7 +241,8 @@ class _HashingReader(io.RawIOBase):
 @contextmanager
 def open_layer(path: Path) -> Iterator[IO[bytes]]:
     """The uncompressed bytes of a layer blob: plain, gzip or zstd."""
-    with path.open("rb") as file:
+    # Unbuffered: a child process reads on where the descriptor itself stands.
+    with path.open("rb", buffering=0) as file:
         magic = file.read(4)
         file.seek(0)
         if magic.startswith(_GZIP):
