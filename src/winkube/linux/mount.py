@@ -24,12 +24,14 @@ def parse_mountinfo(text: str) -> list[Path]:
 
 def list_mounts(prefix: Path) -> list[Path]:
     """Mount points at or below the prefix, newest first: the order to unmount in."""
+    # The kernel lists real paths. One missed here would be emptied by who removes the folder.
+    prefix = prefix.resolve()
     points = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
     return [point for point in reversed(points) if point == prefix or prefix in point.parents]
 
 
 def is_mounted(target: Path) -> bool:
-    return target in parse_mountinfo(Path("/proc/self/mountinfo").read_text())
+    return target.resolve() in parse_mountinfo(Path("/proc/self/mountinfo").read_text())
 
 
 def _escape(path: Path) -> str:

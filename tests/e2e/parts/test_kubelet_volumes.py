@@ -2,14 +2,17 @@
 
 import base64
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from winkube.base.types import JsonObject
 from winkube.kubelet.config import KubeletConfig
+from winkube.kubelet.errors import KubeletError
 from winkube.kubelet.spec.fields import NodeFacts
+from winkube.kubelet.volume.beneath import make_folders, open_beneath
+from winkube.kubelet.volume.hostpath import ensure_hostpath
 from winkube.kubelet.volume.payload import PayloadSource
 from winkube.kubelet.volume.subpath import ensure_subpath
 from winkube.kubelet.volume.volumes import VolumeSetup
@@ -95,3 +98,45 @@ def test_a_sub_path_stays_what_it_was_when_a_folder_turns_into_a_link(
     (volume / "a").symlink_to(outside)
     assert [entry.name for entry in pinned.iterdir()] == ["mine"]
     assert mount.is_mounted(pinned)
+
+
+def test_a_host_path_of_a_windows_node_stays_what_it_was_when_it_turns_into_a_link(
+    setup: VolumeSetup, tmp_path: Path
+) -> None:
+    drive, outside = tmp_path / "c", tmp_path / "out"
+    (drive / "data").mkdir(parents=True)
+    (drive / "data/mine").touch()
+    outside.mkdir()
+    pinned = ensure_hostpath({"path": "C:\\data"}, drive, tmp_path / "pin")
+    (drive / "data").rename(drive / "old")
+    (drive / "data").symlink_to(outside)
+    assert [entry.name for entry in pinned.iterdir()] == ["mine"]
+
+
+def test_nothing_is_made_or_changed_through_a_link_that_came_in_between(tmp_path: Path) -> None:
+    drive, outside = tmp_path / "c", tmp_path / "out"
+    drive.mkdir()
+    outside.mkdir(mode=0o700)
+    (drive / "a").symlink_to(outside)
+    for call in (lambda: make_folders(drive, drive / "a/b", 0o777), _open(drive, drive / "a/b")):
+        with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+            call()
+    with pytest.raises(KubeletError, match="has become a link"):
+        open_beneath(drive, drive / "a")
+    assert list(outside.iterdir()) == []
+    assert outside.stat().st_mode & 0o777 == 0o700
+
+
+def _open(base: Path, wanted: Path) -> Callable[[], object]:
+    return lambda: open_beneath(base, wanted)
+
+
+def test_mounts_below_a_link_are_found(setup: VolumeSetup, tmp_path: Path) -> None:
+    """A pod's folder is emptied when it goes: no mount may be left in it by then."""
+    (tmp_path / "real/m").mkdir(parents=True)
+    (tmp_path / "host").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    mount.bind_mount(tmp_path / "host", tmp_path / "link/m")
+    assert mount.is_mounted(tmp_path / "link/m")
+    assert mount.umount_all(tmp_path / "link") == [tmp_path / "real/m"]
+    assert not mount.is_mounted(tmp_path / "real/m")

@@ -1,6 +1,6 @@
 """A whole node in memory: the kubelet's engine between a fake API and a fake runtime."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from winkube.client.resource import EVENTS, PODS
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.engine import Engine
 from winkube.kubelet.pod.backoff import Backoffs
+from winkube.linux import mount
 from winkube.machines.personality import find_personality
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.fake_cri import FakeCri
@@ -138,8 +139,10 @@ def node(tmp_path: Path) -> Node:
 
 
 @pytest.fixture
-def windows_node(tmp_path: Path) -> Node:
-    return Node(make_config(tmp_path, "windows"))
+def windows_node(tmp_path: Path) -> Iterator[Node]:
+    yield Node(make_config(tmp_path, "windows"))
+    # Run by root, host paths are mounted; a pod that was not deleted still has its own.
+    mount.umount_all(tmp_path)
 
 
 @pytest.fixture

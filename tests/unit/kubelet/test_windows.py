@@ -1,5 +1,6 @@
 """The same kubelet on a Windows node."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ async def test_mounts_have_windows_paths_and_host_paths_are_on_c(
         await node.until_phase("Running")
         config = node.cri.find("main").config
         found = {m.container_path: m.host_path for m in config.mounts}
-        assert found["C:\\data"] == str(node.config.c_drive / "shared")
+        drive = node.config.c_drive
+        assert os.stat(found["C:\\data"]).st_ino == (drive / "shared").stat().st_ino  # noqa: PTH116
         assert "C:\\dev\\termination-log" in found
         assert "C:\\Windows\\System32\\drivers\\etc\\hosts" in found
         assert (Path(found["C:\\etc\\cm"]) / "a").stat().st_mode & 0o777 == 0o644

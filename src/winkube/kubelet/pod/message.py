@@ -5,6 +5,7 @@ from typing import Final
 
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.pod.state import Container
+from winkube.kubelet.server.logfile import open_plain
 from winkube.kubelet.volume.mounts import message_file
 
 MAX_MESSAGE: Final = 4096
@@ -28,7 +29,7 @@ def read_message(config: KubeletConfig, uid: str, container: Container) -> str:
 
 def _tail(path: Path, limit: int) -> str:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return file.read(limit).decode(errors="replace")
     except OSError:
         return ""
@@ -37,10 +38,10 @@ def _tail(path: Path, limit: int) -> str:
 def _last_lines(path: Path) -> str:
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             # Each line has a head of about 40 bytes that is not part of the message.
             file.seek(max(0, size - 4 * MAX_LOG_BYTES))
-            lines = file.read().decode(errors="replace").splitlines(keepends=True)
+            lines = file.read(8 * MAX_LOG_BYTES).decode(errors="replace").splitlines(keepends=True)
     except OSError:
         return ""
     texts = [parts[3] for line in lines if len(parts := line.split(" ", 3)) == 4]

@@ -6,6 +6,7 @@ old name; the old one is read to its end first.
 """
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -78,8 +79,8 @@ class LogFile:
 
     def _open(self, *, first: bool) -> bool:
         try:
-            self._file = self._path.open("rb", buffering=0)
-        except FileNotFoundError:
+            self._file = open_plain(self._path)
+        except OSError:
             self._file = None
             return False
         if first and self._options.tail_lines is not None:
@@ -107,6 +108,15 @@ class LogFile:
             return parse_rfc3339(stamp.decode()) >= (self._options.since or 0.0)
         except ValueError:
             return False
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a regular file; a link would have the kubelet read, as root, what it leads to."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(path)
+    return os.fdopen(descriptor, "rb", buffering=0)
 
 
 def tail_offset(file: BinaryIO, count: int) -> int:

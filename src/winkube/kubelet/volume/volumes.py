@@ -68,10 +68,9 @@ class VolumeSetup:
         self, pod: JsonObject, volume: JsonObject, source: PayloadSource
     ) -> Volume:
         if "hostPath" in volume:
-            drive = self.config.c_drive if self.config.is_windows else None
-            return Volume(await asyncio.to_thread(ensure_hostpath, volume["hostPath"], drive))
+            return Volume(await self._host_path(pod, volume, volume["hostPath"]))
         if "persistentVolumeClaim" in volume:
-            return await self._claimed(pod, volume["persistentVolumeClaim"], source)
+            return await self._claimed(pod, volume, source)
         kind = next((kind for kind in _FOLDERS if kind in volume), None)
         if kind is None:
             kinds = ", ".join(sorted(set(volume) - {"name"}))
@@ -91,10 +90,15 @@ class VolumeSetup:
         write_files(path, files, group=self._group(pod))
         return Volume(path, read_only=True)
 
-    async def _claimed(
-        self, pod: JsonObject, reference: JsonObject, source: PayloadSource
-    ) -> Volume:
+    async def _host_path(self, pod: JsonObject, volume: JsonObject, folder: JsonObject) -> Path:
+        drive = self.config.c_drive if self.config.is_windows else None
+        base = self.config.pod_dir(identity.uid_of(pod)) / "volumes"
+        target = base / "kubernetes.io~host-path" / volume["name"]
+        return await asyncio.to_thread(ensure_hostpath, folder, drive, target)
+
+    async def _claimed(self, pod: JsonObject, volume: JsonObject, source: PayloadSource) -> Volume:
         """A bound claim whose volume is a folder of this node (hostPath or local)."""
+        reference = volume["persistentVolumeClaim"]
         name = reference["claimName"]
         claim = await source.lookup("persistentVolumeClaim", identity.namespace_of(pod), name)
         if claim is None:
@@ -107,8 +111,7 @@ class VolumeSetup:
         folder = spec.get("hostPath") or spec.get("local")
         if not folder:
             raise KubeletError(f"no volume plugin matched: {', '.join(sorted(spec))}")
-        drive = self.config.c_drive if self.config.is_windows else None
-        path = await asyncio.to_thread(ensure_hostpath, folder, drive)
+        path = await self._host_path(pod, volume, folder)
         return Volume(path, read_only=bool(reference.get("readOnly")))
 
     def _ensure_empty_dir(self, pod: JsonObject, source: JsonObject, path: Path) -> None:

@@ -1,4 +1,5 @@
 import io
+import os
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,13 @@ def test_truncated_file_is_read_from_its_start(path: Path) -> None:
         path.write_text(line(1, "new"))
         assert log.follow_rotation()
         assert log.read_batch() == b"new\n"
+
+
+def test_a_link_or_a_pipe_in_place_of_the_log_is_not_read(tmp_path: Path) -> None:
+    line = b"2024-01-01T00:00:00Z stdout F secret\n"
+    (tmp_path / "host").write_bytes(line)
+    (tmp_path / "0.log").symlink_to(tmp_path / "host")
+    os.mkfifo(tmp_path / "1.log")
+    for name in ("0.log", "1.log"):
+        with LogFile(tmp_path / name, LogOptions()) as log:
+            assert log.read_batch() is None
