@@ -18,7 +18,8 @@ def traces(name: str) -> list[str]:
     found = [f"netns {p}" for p in Path("/run/netns").glob(f"wk-{name}-*")]
     found += [f"mount {line}" for line in Path("/proc/mounts").read_text().splitlines()
               if f"/winkube/{name}/" in line or f"/clusters/{name}/" in line]  # fmt: skip
-    found += [f"cgroup {p}" for p in Path("/sys/fs/cgroup").glob(f"**/winkube/{name}")]
+    groups = [Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").iterdir()]
+    found += [f"cgroup {g}" for g in groups if (g / "winkube" / name).exists()]
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
