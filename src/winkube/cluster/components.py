@@ -16,6 +16,7 @@ import uvloop
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
+from winkube.cluster.linux_root import ensure_template, fill_root
 from winkube.cluster.process import load_record
 from winkube.cluster.spec import NodeSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState
@@ -44,7 +45,8 @@ def plan_components(state: ClusterState) -> list[Component]:
     for node in state.spec.nodes:
         components += _node_components(state, node, netns_name(cluster, node.name))
     components.append(Component("guard", lambda: _guard(state)))
-    return components
+    # What takes longest until others can use it goes first; the rest keeps its order.
+    return sorted(components, key=lambda c: not c.name.startswith(("apiserver", "containerd-")))
 
 
 def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[Component]:
@@ -156,6 +158,7 @@ def _controllers(state: ClusterState) -> NoReturn:
         cluster_cidr=state.spec.pod_subnet,
         service_cidr=state.spec.service_subnet,
         root_ca=pki.ca_file(state).read_bytes(),
+        garbage_delay=2.0,
     )
 
     async def main() -> None:
@@ -207,6 +210,7 @@ def _guard(state: ClusterState) -> NoReturn:
 
 def _containerd(state: ClusterState, node: NodeSpec) -> NoReturn:
     paths = state.paths.node(node.name)
+    fill_root(ensure_template(state.home.cache), paths.runtime)
     config = containerd.write_config(paths, mirrors=state.spec.mirrors)
     os.execvp("containerd", ["containerd", "--config", str(config)])
 

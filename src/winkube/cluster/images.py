@@ -1,10 +1,10 @@
 """The images every Linux node has from the start, made here: nothing is downloaded.
 
 ``winkube.local/busybox`` is Debian's static busybox with a link per applet; ``winkube.local/pause``
-is the same program sleeping. Built once per machine, as one OCI archive that containerd imports.
+is the same program sleeping. Built once per machine, as one OCI archive that containerd imports
+(``linux_root``).
 """
 
-import asyncio
 import hashlib
 import io
 import json
@@ -25,8 +25,6 @@ _FILES: Final = {
     "etc/group": "root:x:0:\nnobody:x:65534:\n",
     "etc/nsswitch.conf": "hosts: files dns\n",
 }
-_KNOCKS: Final = 500
-_IMPORT_TRIES: Final = 200
 _PATH: Final = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -43,54 +41,9 @@ def ensure_linux_images(cache: Path) -> Path:
     return archive
 
 
-async def import_archive(socket: Path, archive: Path) -> None:
-    """Give our images to a node's containerd once it answers; it keeps what it has already."""
-    await _await_socket(socket)
-    for attempt in range(_IMPORT_TRIES):
-        try:
-            await ctr_import(socket, archive)
-        except command.CommandError:
-            if attempt + 1 == _IMPORT_TRIES:
-                raise
-            await asyncio.sleep(0.05)
-        else:
-            break
-    await _await_images(socket)
-
-
-async def _await_socket(socket: Path) -> None:
-    """Knock until somebody listens: it costs far less than a program that tries and fails."""
-    for _ in range(_KNOCKS):
-        try:
-            _, writer = await asyncio.open_unix_connection(socket)
-        except OSError:
-            await asyncio.sleep(0.02)
-        else:
-            writer.close()
-            return
-
-
 async def ctr_import(socket: Path, archive: Path) -> None:
     argv = ["ctr", "--address", str(socket), "--namespace", "k8s.io"]
     await command.run([*argv, "images", "import", "--no-unpack", str(archive)], timeout=600.0)
-
-
-async def _await_images(socket: Path) -> None:
-    """The CRI half of containerd learns of an import by an event, a moment later."""
-    # Not before the supervisor has been forked: gRPC and forks do not mix.
-    from winkube.wire import cri
-    from winkube.wire.cri_client import CriClient
-
-    client = CriClient(socket)
-    try:
-        for name in _NAMES:
-            request = cri.ImageStatusRequest(image=cri.ImageSpec(image=name))
-            for _ in range(_IMPORT_TRIES):
-                if (await client.call("ImageStatus", request)).image.id:
-                    break
-                await asyncio.sleep(0.02)
-    finally:
-        await client.close()
 
 
 def build_archive(program: bytes, applets: list[str]) -> bytes:

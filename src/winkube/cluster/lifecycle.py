@@ -23,10 +23,11 @@ from winkube.base.paths import Home
 from winkube.client.errors import ClientError
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
-from winkube.cluster import addons, images, kubeconfig, pki, preflight
+from winkube.cluster import addons, kubeconfig, pki, preflight
 from winkube.cluster.components import admin_client_config, log_file
 from winkube.cluster.daemon import prepared_supervisor, stop_supervisor
 from winkube.cluster.errors import BusyError, NoSuchClusterError, StartError
+from winkube.cluster.linux_root import ensure_template
 from winkube.cluster.process import ProcessId, end
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
@@ -57,6 +58,9 @@ def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterStat
             if state.nodes("windows"):
                 with steps.step("Windows base") as progress:
                     _ensure_windows(state, progress)
+            if state.nodes("linux"):
+                with steps.step("Linux images"):
+                    ensure_template(home.cache)
             with steps.step("Certificates"):
                 pki.ensure_pki(state, clock, os.urandom(32))
             with steps.step("Network namespaces"):
@@ -186,20 +190,12 @@ def _ensure_network(state: ClusterState) -> None:
 
 
 async def _await_cluster(state: ClusterState, steps: Steps) -> None:
-    try:
-        async with ApiClient(admin_client_config(state)) as client, asyncio.TaskGroup() as group:
-            # The nodes' runtimes need no API server: they get their images while it starts.
-            images_there = group.create_task(_import_images(state), name="images")
-            with steps.step("API server"):
-                await _await_api(state, client)
-                await addons.ensure_addons(state, client)
-            if state.nodes("linux"):
-                with steps.step("Images"):
-                    await images_there
-            with steps.step("Nodes") as progress:
-                await _await_nodes(state, client, progress)
-    except BaseExceptionGroup as failed:  # whichever part failed first says why
-        raise failed.exceptions[0] from None
+    async with ApiClient(admin_client_config(state)) as client:
+        with steps.step("API server"):
+            await _await_api(state, client)
+            await addons.ensure_addons(state, client)
+        with steps.step("Nodes") as progress:
+            await _await_nodes(state, client, progress)
 
 
 async def _await_api(state: ClusterState, client: ApiClient) -> None:
@@ -211,16 +207,6 @@ async def _await_api(state: ClusterState, client: ApiClient) -> None:
         else:
             return
     raise StartError("the API server", _API_SECONDS, log_file(state, "apiserver"))
-
-
-async def _import_images(state: ClusterState) -> None:
-    if not state.nodes("linux"):
-        return
-    archive = images.ensure_linux_images(state.home.cache)
-    async with asyncio.TaskGroup() as group:
-        for node in state.nodes("linux"):
-            socket_path = state.paths.node(node.name).cri_socket
-            group.create_task(images.import_archive(socket_path, archive), name=node.name)
 
 
 async def _await_nodes(

@@ -86,6 +86,8 @@ class Supervisor:
         signal.signal(signal.SIGINT, self._stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(wake_read, selectors.EVENT_READ, None)
+        # The first child of many would otherwise take the processor from those not yet started.
+        _set_niceness(_URGENT_NICENESS)
         for component in self._config.components:
             if not self._adopt(component):
                 self._start(component)
@@ -176,9 +178,7 @@ class Supervisor:
             setproctitle.setproctitle(f"winkube: {self._config.cluster} {component.name}")
             # gRPC's fork handlers crash children of a process with gRPC threads; ours exec at once.
             os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
-            if component.urgent:
-                with contextlib.suppress(PermissionError):  # a container may lack the right
-                    os.setpriority(os.PRIO_PROCESS, 0, _URGENT_NICENESS)
+            _set_niceness(_URGENT_NICENESS if component.urgent else 0)
             if component.network:
                 netns.enter_netns(netns.netns_path(component.network))
             component.main()
@@ -217,6 +217,11 @@ def wait_for_end(process: ProcessId) -> None:
             select.select([pidfd], [], [])
     finally:
         os.close(pidfd)
+
+
+def _set_niceness(value: int) -> None:
+    with contextlib.suppress(PermissionError):  # a container may lack the right; it is a courtesy
+        os.setpriority(os.PRIO_PROCESS, 0, value)
 
 
 def _self() -> ProcessId:

@@ -23,6 +23,8 @@ class ControllerConfig:
     # A node whose lease and status are older than this is Unknown.
     node_grace_period: float = 50.0
     node_monitor_period: float = 5.0
+    # The garbage collector watches every kind; it may let a starting cluster go first.
+    garbage_delay: float = 0.0
     # How long ended pods are kept: only their number matters.
     terminated_pod_threshold: int = 12500
     # Where LoadBalancer addresses come from; empty means the nodes' own addresses.

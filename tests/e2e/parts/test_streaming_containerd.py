@@ -17,9 +17,9 @@ from tests.integration.streaming.mini_cluster import Cluster, FakeView, running_
 
 from winkube.base.paths import NodePaths
 from winkube.cluster.containerd import PAUSE_IMAGE, write_config
-from winkube.cluster.images import ensure_linux_images, import_archive
+from winkube.cluster.linux_root import ensure_template, fill_root
 from winkube.wire import cri
-from winkube.wire.cri_client import CriClient
+from winkube.wire.cri_client import CriClient, CriError
 
 pytestmark = pytest.mark.root
 CGROUP = f"/wkt-streaming-{os.getpid()}"
@@ -33,20 +33,19 @@ def _oldest_and_newest() -> list[Path]:
 @asynccontextmanager
 async def running_containerd(folder: Path) -> AsyncIterator[CriClient]:
     paths = NodePaths(folder / "state", folder / "run")
+    fill_root(ensure_template(folder / "cache"), paths.runtime)
     config = write_config(paths, mirrors={})
     text = config.read_text()
     if "restrict_oom_score_adj" not in text:
         # Without CAP_SYS_RESOURCE the sandbox's usual score cannot be set.
         mark = "  enable_tls_streaming = false\n"
         config.write_text(text.replace(mark, f"{mark}  restrict_oom_score_adj = true\n"))
-    archive = ensure_linux_images(folder / "cache")
     with (folder / "containerd.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             "containerd", "--config", str(config), stdout=log, stderr=log
         )
     client = CriClient(paths.cri_socket)
     try:
-        await import_archive(paths.cri_socket, archive)
         await until_listed(client, PAUSE_IMAGE)
         yield client
     finally:
@@ -57,11 +56,16 @@ async def running_containerd(folder: Path) -> AsyncIterator[CriClient]:
 
 
 async def until_listed(client: CriClient, name: str) -> None:
-    """CRI learns of an import by an event, some time later."""
+    """Containerd's socket is there a moment before it answers."""
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=name))
     async with asyncio.timeout(30):
-        while not (await client.call("ImageStatus", request)).HasField("image"):  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+        while True:
+            try:
+                assert (await client.call("ImageStatus", request)).HasField("image"), name
+            except CriError:
+                await asyncio.sleep(0.05)
+            else:
+                return
 
 
 def _clean_up(folder: Path) -> None:

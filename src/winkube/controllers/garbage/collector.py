@@ -35,6 +35,7 @@ class GarbageCollector(Controller):
         self._absent: dict[tuple[str, Owner], None] = {}
 
     async def run(self) -> None:
+        await asyncio.sleep(self.context.config.garbage_delay)
         async with asyncio.TaskGroup() as group:
             step = repeat(DISCOVERY_SECONDS, lambda: self._find_kinds(group), name="discovery")
             group.create_task(step, name="garbage discovery")

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from typing import Final
 
+from winkube.aio.backoff import Backoff
 from winkube.aio.supervise import repeat
 from winkube.api.errors import AlreadyExistsError, ApiError, NotFoundError
 from winkube.base.clock import Clock, to_rfc3339_micro
@@ -37,6 +38,8 @@ RENEW_SECONDS: Final = 10.0
 REPORT_SECONDS: Final = 300.0
 CHECK_SECONDS: Final = 10.0
 IMPATIENT_SECONDS: Final = 0.2
+# A runtime that starts is ready in an instant; one that is broken must not keep us busy.
+NOT_READY: Final = Backoff(first=0.05, factor=1.3, ceiling=2.0)
 # Not a share of the disk: it is the user's own, often nearly full, and not only ours.
 MIN_FREE_DISK: Final = 1 << 30
 
@@ -99,11 +102,14 @@ class NodeReporter:
             )
 
     async def _report_for_ever(self) -> None:
+        failures = 0
         while True:
             self.health = await read_health(self._cri)
             if self.health.ready:
+                failures = 0
                 self.runtime_ready.set()
             else:
+                failures += 1
                 self.runtime_ready.clear()
             self.on_ready()
             try:
@@ -117,7 +123,7 @@ class NodeReporter:
                 log.warning("node status not sent", extra={"error": str(error)})
                 await asyncio.sleep(1.0)
                 continue
-            await asyncio.sleep(CHECK_SECONDS if self.health.ready else IMPATIENT_SECONDS)
+            await asyncio.sleep(NOT_READY.delay(failures) if failures else CHECK_SECONDS)
 
     async def _report(self) -> None:
         assert self.machine is not None  # set by run()
