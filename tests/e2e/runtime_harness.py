@@ -4,9 +4,7 @@ import asyncio
 import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,45 +103,56 @@ class Pod:
 
 
 @contextmanager
-def registry(folder: Path, auth: str = "") -> Iterator[str]:
-    """Debian's docker-registry on loopback; ``auth`` is that part of its settings."""
+def registry(folder: Path, auth: str = "", *, inside: Sequence[str] = ()) -> Iterator[str]:
+    """Debian's docker-registry on loopback; ``auth`` is that part of its settings.
+
+    ``inside`` is a command that runs another one elsewhere, in a node's namespace for one.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{probe.getsockname()[1]}"
-    settings = folder / "registry.yml"
+    settings, log = folder / "registry.yml", folder / "registry.log"
     settings.write_text(
         f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {folder}/registry\n"
         f"http:\n  addr: {host}\n{auth}"
     )
-    with (folder / "registry.log").open("wb") as log:
-        child = subprocess.Popen(
-            ["docker-registry", "serve", str(settings)], stdout=log, stderr=log
-        )
+    with log.open("wb") as file:
+        argv = [*inside, "docker-registry", "serve", str(settings)]
+        child = subprocess.Popen(argv, stdout=file, stderr=file)
     try:
-        for _ in range(100):
-            try:
-                urllib.request.urlopen(f"http://{host}/v2/").close()
-            except urllib.error.HTTPError as answer:
-                answer.close()  # it wants to know who asks, so it is there
+        for _ in range(200):
+            if "listening on" in log.read_text():
                 break
-            except OSError:
-                time.sleep(0.05)
-                continue
-            break
+            time.sleep(0.05)
         yield host
     finally:
         child.kill()
         child.wait()
 
 
-def copy(source: str, target: str, *options: str) -> None:
-    argv = ["skopeo", "copy", "--insecure-policy", *options, source, target]
+def copy(source: str, target: str, *options: str, inside: Sequence[str] = ()) -> None:
+    argv = [*inside, "skopeo", "copy", "--insecure-policy", *options, source, target]
     done = subprocess.run(argv, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def push(archive: Path, name: str, *options: str) -> None:
-    copy(f"oci-archive:{archive}", f"docker://{name}", "--dest-tls-verify=false", *options)
+def push(archive: Path, name: str, *options: str, inside: Sequence[str] = ()) -> None:
+    flags = ("--dest-tls-verify=false", *options)
+    copy(f"oci-archive:{archive}", f"docker://{name}", *flags, inside=inside)
+
+
+USER, PASSWORD = "anna", "right"
+# bcrypt of the password, the one kind Debian's registry takes
+_HTPASSWD = f"{USER}:$2b$04$2CCRqTI9lZ/q58ndSl.wGOnqGrGb//RMsWYHrFDk5fk9QnpSYQu3q\n"
+
+
+@contextmanager
+def closed_registry(folder: Path, *, inside: Sequence[str] = ()) -> Iterator[str]:
+    """A registry that asks for name and password."""
+    (folder / "htpasswd").write_text(_HTPASSWD)
+    auth = f"auth:\n  htpasswd:\n    realm: wkt\n    path: {folder}/htpasswd\n"
+    with registry(folder, auth, inside=inside) as host:
+        yield host
 
 
 async def refused(call: Callable[[], Any]) -> CriError:

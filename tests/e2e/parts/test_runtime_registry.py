@@ -6,8 +6,8 @@ import datetime
 import json
 import secrets
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,18 @@ from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from tests.e2e.runtime_harness import Pod, build_image, copy, push, refused, registry, serving
+from tests.e2e.runtime_harness import (
+    PASSWORD,
+    USER,
+    Pod,
+    build_image,
+    closed_registry,
+    copy,
+    push,
+    refused,
+    registry,
+    serving,
+)
 
 from winkube.base.clock import SystemClock
 from winkube.runtime.config import RegistryAuth, RegistryConfig, RuntimeConfig
@@ -27,19 +38,7 @@ from winkube.wire.cri_client import CriClient
 
 pytestmark = pytest.mark.root
 
-USER, PASSWORD = "anna", "right"
-# bcrypt of the password, the one kind Debian's registry takes
-HTPASSWD = f"{USER}:$2b$04$2CCRqTI9lZ/q58ndSl.wGOnqGrGb//RMsWYHrFDk5fk9QnpSYQu3q\n"
 SERVICE, ISSUER = "wkt-registry", "wkt-tokens"
-
-
-@contextmanager
-def closed_registry(folder: Path) -> Iterator[str]:
-    """A registry that asks for name and password."""
-    (folder / "htpasswd").write_text(HTPASSWD)
-    auth = f"auth:\n  htpasswd:\n    realm: wkt\n    path: {folder}/htpasswd\n"
-    with registry(folder, auth) as host:
-        yield host
 
 
 async def pull(client: CriClient, name: str, auth: Any = None) -> str:
@@ -52,6 +51,7 @@ async def run(client: CriClient, logs: Path, image: str) -> str:
     pod = await Pod(client, logs).run()
     status = await pod.run_to_end("greet", image, pull=False)
     assert status.exit_code == 0
+    assert pod.output("greet", "stderr") == ""
     return pod.output("greet").strip()
 
 

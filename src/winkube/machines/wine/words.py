@@ -27,8 +27,11 @@ def _hidden(*names: str) -> _Pairs:
     return tuple((f"WINE{name}\0", f"=INE{name}\0") for name in names)
 
 
+_NO_UPDATE: Final = "wine: failed to update %s, wine.inf not found\n\0"
+
 # Wine's Unix side gives every process variables that its Windows side reads. Programs must not see
-# them, so writer and readers agree on hidden names. LOADER has no reader that a container needs.
+# them, so writer and readers agree on hidden names. Left alone are readers that no container has a
+# use for: they look for a browser engine, make menus or install Wine's own files.
 _CONSTANTS: Final[Mapping[str, _Pairs]] = {
     f"{UNIX_LIBRARIES}/ntdll.so": (
         *_hidden("CONFIGDIR", "DATADIR", "DLLDIR%u", "HOMEDIR", "LOADER", "SYSTEMDLLPATH"),
@@ -38,7 +41,8 @@ _CONSTANTS: Final[Mapping[str, _Pairs]] = {
     f"{BUILTINS}/ntdll.dll": _hidden("DLLDIR%u", "SYSTEMDLLPATH", "USERLOCALE"),
     f"{BUILTINS}/kernelbase.dll": _hidden("UNIXCP", "USERLOCALE", "USERNAME"),
     f"{BUILTINS}/advapi32.dll": _hidden("USERNAME"),
-    f"{BUILTINS}/setupapi.dll": _hidden("DATADIR", "DLLDIR%u"),
+    # It looks for its own files at every start and says aloud that it has not found them.
+    f"{BUILTINS}/wineboot.exe": ((_NO_UPDATE, "\0" * len(_NO_UPDATE)),),
 }
 
 
