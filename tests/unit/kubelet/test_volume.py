@@ -1,5 +1,6 @@
 """Volume files: atomic replacement, links that lead nowhere, host paths."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,15 @@ def test_a_typed_host_path_that_is_missing_is_refused(tmp_path: Path) -> None:
         ensure_hostpath({"path": str(tmp_path / "no"), "type": "Directory"}, None)
     file = tmp_path / "f"
     assert ensure_hostpath({"path": str(file), "type": "FileOrCreate"}, None) == file
+
+
+def test_every_user_may_look_into_a_volume_whatever_our_umask_is(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        (tmp_path / "v").mkdir()
+        write_files(tmp_path / "v", {"a": File(b"1"), "d/e/b": File(b"2")})
+    finally:
+        os.umask(before)
+    for folder in ("v", "v/..data", "v/d", "v/d/e"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "v/d/e/b").stat().st_mode & 0o777 == 0o644

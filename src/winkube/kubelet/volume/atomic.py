@@ -17,6 +17,8 @@ from winkube.kubelet.errors import KubeletError
 
 DATA: Final = "..data"
 _NEXT: Final = "..data_tmp"
+# Said, not left to the umask: the container's user is not ours.
+_FOLDER: Final = 0o755
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,15 @@ def write_files(target: Path, files: Mapping[str, File], *, group: int | None = 
         check_path(path): File(file.content, file.mode | shared) for path, file in files.items()
     }
     target.mkdir(parents=True, exist_ok=True)
+    target.chmod(_FOLDER)
     if _read(target) == wanted:
         return False
     old = _current(target)
     fresh = Path(tempfile.mkdtemp(prefix="..", dir=target))
-    fresh.chmod(0o755)
     for path, file in wanted.items():
         _write(fresh / path, file, group)
+    for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
+        folder.chmod(_FOLDER)
     link = target / _NEXT
     link.unlink(missing_ok=True)
     link.symlink_to(fresh.name)
