@@ -25,6 +25,9 @@ def batch(commands: Sequence[str], *, netns: str | None = None, force: bool = Fa
     """Run ip commands in order; stop at the first that fails unless forced past failures."""
     if not commands:
         return
+    if any("\n" in command for command in commands):
+        # A name or address with a line of its own would be a command of its own.
+        raise ValueError("an ip command has to be one line")
     text = "\n".join(commands) + "\n"
     with contextlib.suppress(*((CommandError,) if force else ())):
         run(_ip(netns, *(("-force",) if force else ()), "-batch", "-"), stdin=text)

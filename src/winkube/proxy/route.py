@@ -18,6 +18,7 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
+from winkube.proxy.service import first_ipv4
 
 ROUTE_PROTOCOL: Final = 174
 _CHECK_SECONDS: Final = 10.0
@@ -26,8 +27,9 @@ log = logging.getLogger(__name__)
 
 
 def node_address(node: JsonObject) -> str | None:
+    """The node's own word, so it counts only as an address: it becomes part of a command."""
     addresses = (node.get("status") or {}).get("addresses") or ()
-    return next((a["address"] for a in addresses if a.get("type") == "InternalIP"), None)
+    return first_ipv4(a.get("address") for a in addresses if a.get("type") == "InternalIP")
 
 
 def pod_range(node: JsonObject) -> IPv4Network | None:

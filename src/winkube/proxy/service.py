@@ -6,7 +6,7 @@ data plane; leaves to the data planes what a front end or a backend looks like t
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
 from winkube.base.types import JsonObject
 
@@ -132,7 +132,7 @@ def _parse_port(
         node_port=port.get("nodePort") or 0,
         external_ips=tuple(ip for ip in spec.get("externalIPs") or () if is_ipv4(ip)),
         ingress_ips=_parse_ingress(service),
-        source_ranges=tuple(r for r in spec.get("loadBalancerSourceRanges") or () if ":" not in r),
+        source_ranges=_parse_ranges(spec.get("loadBalancerSourceRanges") or ()),
         affinity_seconds=_parse_affinity(spec),
         internal_local=spec.get("internalTrafficPolicy") == "Local",
         external_local=external_local,
@@ -141,6 +141,17 @@ def _parse_port(
         health_check_port=(spec.get("healthCheckNodePort") or 0) if external_local else 0,
         backends=backends,
     )
+
+
+def _parse_ranges(texts: Iterable[object]) -> tuple[str, ...]:
+    """IPv4 ranges in their plain form: they become part of a ruleset."""
+    found = []
+    for text in texts:
+        try:
+            found.append(str(IPv4Network(str(text).strip(), strict=False)))
+        except ValueError:
+            continue  # of the other family
+    return tuple(found)
 
 
 def _parse_ingress(service: JsonObject) -> tuple[str, ...]:

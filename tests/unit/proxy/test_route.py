@@ -37,3 +37,21 @@ def test_only_differences_become_commands() -> None:
 def test_a_dual_stack_node_s_ipv4_range_is_found() -> None:
     spec = {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64", "10.244.7.0/24"]}
     assert str(pod_range({"spec": spec})) == "10.244.7.0/24"
+
+
+def test_a_node_whose_address_is_none_gets_no_route() -> None:
+    """It would be a line of an ``ip`` batch, run by root."""
+    for address in (
+        "172.30.0.12\nnetns exec x touch /y\n#",
+        "172.30.0.12 dev eth0",
+        "not-an-address",
+        "",
+        None,
+        7,
+    ):
+        node = {
+            "metadata": {"name": "win-1"},
+            "spec": {"podCIDR": "10.244.1.0/24"},
+            "status": {"addresses": [{"type": "InternalIP", "address": address}]},
+        }
+        assert plan_routes([node], "lin-1") == {}

@@ -37,7 +37,7 @@ def test_a_port_carries_the_service_s_addresses_and_policies() -> None:
                 internalTrafficPolicy="Local",
                 sessionAffinity="ClientIP",
                 healthCheckNodePort=30999,
-                loadBalancerSourceRanges=["10.0.0.0/8", "2001:db8::/32"],
+                loadBalancerSourceRanges=["10.0.0.0/8", "2001:db8::/32", "10.0.0.1 } accept"],
             ),
             "status": {
                 "loadBalancer": {
