@@ -9,9 +9,9 @@ from winkube.cli.options import Name, home
 
 
 def export_logs(
-    folder: Annotated[Path, typer.Argument(help="Where to; made if it is not there.")] = Path(
-        "winkube-logs"
-    ),
+    folder: Annotated[
+        Path, typer.Argument(help="Where to; made if it is not there.", file_okay=False)
+    ] = Path("winkube-logs"),
     name: Name = "winkube",
 ) -> None:
     """Copy component and pod logs of a cluster into a folder; secrets are never copied."""

@@ -10,7 +10,10 @@ from winkube.cli.options import Name, home
 
 
 def load(
-    archives: Annotated[list[Path], typer.Argument(help="docker save or OCI archives.")],
+    archives: Annotated[
+        list[Path],
+        typer.Argument(help="docker save or OCI archives.", exists=True, dir_okay=False),
+    ],
     name: Name = "winkube",
 ) -> None:
     """Load images from archives, each onto the nodes of its operating system."""

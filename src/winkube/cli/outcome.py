@@ -13,6 +13,10 @@ from winkube.base.errors import WinkubeError
 
 P = ParamSpec("P")
 _INTERRUPTED: Final = 130  # as a shell counts SIGINT
+_UNFINISHED: Final = {
+    "up": "; 'winkube up' goes on from here, 'winkube down' cleans up",
+    "down": "; 'winkube down' goes on from here",
+}
 
 
 def tell_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -23,7 +27,8 @@ def tell_errors(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt:
-            print("\nwinkube: stopped by you", file=sys.stderr)
+            hint = _UNFINISHED.get(command.__name__, "")
+            print(f"\nwinkube: stopped by you{hint}", file=sys.stderr)
             sys.exit(_INTERRUPTED)
         except BrokenPipeError:
             raise

@@ -26,6 +26,8 @@ def up(
     from winkube.cluster import lifecycle
 
     spec = _spec(file, name, linux, windows, windows_version)
+    if file is not None or windows_version or (linux, windows) != (None, None):
+        lifecycle.check_unchanged(home(), spec)
     steps = TerminalSteps()
     state = lifecycle.up(home(), spec, steps, SystemClock())
     if kubeconfig:

@@ -4,6 +4,7 @@ ClusterError
 ├── SpecError           a cluster file or flag is wrong; names the field
 ├── PreflightError      this machine lacks something; names the command that fixes it
 ├── NoSuchClusterError
+├── ChangedError        the cluster is there, and not as it is asked for now
 ├── BusyError           another command works on the same cluster
 └── StartError          a component did not become ready; names its log
 """
@@ -36,6 +37,14 @@ class NoSuchClusterError(ClusterError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"there is no cluster {name!r}: see 'winkube ls', or start it with 'winkube up'"
+        )
+
+
+class ChangedError(ClusterError):
+    def __init__(self, name: str, made: str) -> None:
+        super().__init__(
+            f"cluster {name!r} exists already, with {made}, and not as you ask for it now: "
+            f"'winkube down --name {name}' first, or choose another --name"
         )
 
 

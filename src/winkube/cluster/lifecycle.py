@@ -26,7 +26,7 @@ from winkube.client.rest import ApiClient
 from winkube.cluster import addons, kubeconfig, pki, preflight
 from winkube.cluster.components import admin_client_config, log_file
 from winkube.cluster.daemon import prepared_supervisor, stop_supervisor
-from winkube.cluster.errors import BusyError, NoSuchClusterError, StartError
+from winkube.cluster.errors import BusyError, ChangedError, NoSuchClusterError, StartError
 from winkube.cluster.linux_root import ensure_template
 from winkube.cluster.process import ProcessId, end
 from winkube.cluster.spec import ClusterSpec
@@ -101,6 +101,16 @@ def _interrupt(home: Home, name: str) -> None:
         if holder is None:
             raise
         end([holder], grace=2.0)
+
+
+def check_unchanged(home: Home, spec: ClusterSpec) -> None:
+    """A cluster is made once: what is asked of it later has to be what it is."""
+    with contextlib.suppress(NoSuchClusterError):
+        made = load_state(home, spec.name).spec
+        if made != spec:
+            linux = sum(node.os == "linux" for node in made.nodes)
+            nodes = f"{linux} Linux and {len(made.nodes) - linux} Windows nodes"
+            raise ChangedError(spec.name, nodes)
 
 
 def exists(home: Home, name: str) -> bool:

@@ -6,8 +6,12 @@ import pytest
 from typer.testing import CliRunner
 
 from winkube.base.errors import WinkubeError
+from winkube.base.paths import Home
 from winkube.cli.main import app
 from winkube.cli.outcome import tell_errors
+from winkube.cluster.lifecycle import check_unchanged
+from winkube.cluster.spec import ClusterSpec, plan_nodes
+from winkube.cluster.state import ClusterState
 
 
 @pytest.fixture
@@ -25,8 +29,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["up", "--linux", "many"], "--linux"),
         (["up", "extra"], "extra"),
         (["load"], "Missing argument"),
+        (["load", "/nosuch.tar"], "does not exist"),
+        (["export-logs", "/etc/passwd"], "is a file"),
     ],
-    ids=["command", "option", "number", "argument", "missing"],
+    ids=["command", "option", "number", "argument", "missing", "no-file", "no-folder"],
 )
 def test_a_usage_error_is_a_sentence_and_exit_code_2(words: list[str], said: str) -> None:
     done = CliRunner().invoke(app, words, color=False)
@@ -76,3 +82,12 @@ def test_a_failure_is_a_sentence(
     else:
         assert ended.value.code == code
         assert said in capsys.readouterr().err
+
+
+def test_a_cluster_that_exists_is_not_changed_in_silence(home: Path) -> None:
+    spec = ClusterSpec(name="made", nodes=plan_nodes(1, 2))
+    ClusterState(spec, "172.30.9.0/24", 6443, Home.load()).save()
+    done = CliRunner().invoke(app, ["up", "--name", "made", "--windows", "3"])
+    assert done.exit_code == 1
+    assert "exists already, with 1 Linux and 2 Windows nodes" in done.output
+    check_unchanged(Home.load(), spec)

@@ -193,7 +193,7 @@ def keep_allocated(new: JsonObject, old: JsonObject) -> None:
 def _only_first_changed(fresh: JsonObject, held: JsonObject) -> bool:
     """A client that knows one address only: the list follows it."""
     changed = fresh["clusterIP"] != held.get("clusterIP")
-    return changed and fresh["clusterIPs"] == held.get("clusterIPs")
+    return bool(changed and fresh["clusterIPs"] == held.get("clusterIPs"))
 
 
 # Fields that only some types have: leaving such a type unchanged otherwise leaves them behind.
