@@ -333,3 +333,23 @@ def test_bytes_that_are_no_text_in_the_path_are_answered(server: Any, api: Any) 
             )
             assert connection.recv(100).split()[1] == b"400"
     assert api("GET", "/livez").status == 200
+
+
+@pytest.mark.parametrize(
+    ("part", "body"),
+    [
+        ("binding", []),
+        ("binding", {"metadata": [1], "target": {"name": "n"}}),
+        ("binding", {"metadata": {"annotations": {"a": 1}}, "target": {"name": "n"}}),
+        ("binding", {"target": "n"}),
+        ("eviction", [1]),
+        ("eviction", {"deleteOptions": [1]}),
+    ],
+)
+def test_parts_of_a_pod_of_the_wrong_types_are_bad_requests(
+    api: Any, space: str, part: str, body: Any
+) -> None:
+    pods = f"/api/v1/namespaces/{space}/pods"
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    api("POST", pods, pod)
+    assert api("POST", f"{pods}/p/{part}", body).status == 400

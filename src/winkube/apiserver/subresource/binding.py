@@ -35,7 +35,9 @@ class Binding:
         raw = await read_body(call.request)
         content_type = call.request.headers.get("Content-Type", "")
         binding = require_object(await decode(raw, content_type))
-        metadata = binding.get("metadata") or {}
+        metadata = require_object(binding.get("metadata") or {})
+        _check_annotations(require_object(metadata.get("annotations") or {}))
+        require_object(binding.get("target") or {})
         name = call.target.name if call.target.subresource else metadata.get("name", "")
         if metadata.get("name") not in (None, "", name):
             raise BadRequestError("name in URL does not match name in Binding object")
@@ -71,6 +73,12 @@ class Binding:
         }
         set_condition(pod, condition, now)
         await store_update(self._registry, served, item, pod, options)
+
+
+def _check_annotations(notes: JsonObject) -> None:
+    """They become the pod's, which everybody reads as texts."""
+    if not all(isinstance(value, str) for value in notes.values()):
+        raise BadRequestError("metadata.annotations: texts are expected")
 
 
 def _node(binding: JsonObject, name: str) -> str:

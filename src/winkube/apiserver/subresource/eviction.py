@@ -6,7 +6,7 @@ from aiohttp import web
 
 from winkube.api.errors import InternalError, TooManyRequestsError
 from winkube.api.selectors import from_label_selector
-from winkube.apiserver.body import decode, read_body
+from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -29,8 +29,10 @@ class Eviction:
             raise not_allowed()
         raw = await read_body(call.request)
         content_type = call.request.headers.get("Content-Type", "")
-        document = await decode(raw, content_type) if raw.strip() else {}
-        options = DeleteOptions.parse(document.get("deleteOptions") or {}, call.query)
+        document = require_object(await decode(raw, content_type)) if raw.strip() else {}
+        options = DeleteOptions.parse(
+            require_object(document.get("deleteOptions") or {}), call.query
+        )
         item = get(call.served, *call.place)
         pod = item.load()
         write = WriteOptions(call.user, dry_run=options.dry_run)

@@ -106,9 +106,11 @@ class ImageService:
 
     async def _pull_from(self, client: RegistryClient, reference: Reference) -> Image:
         data, digest = await client.manifest(reference)
-        top = digest if is_digest(digest) else _digest(data)
-        if reference.digest and _digest(data) != reference.digest:
-            raise RegistryError(str(reference), f"the manifest has the digest {_digest(data)}")
+        top = _digest(data)
+        # What the registry says of its own answer is checked like what the user asked for.
+        for promised in (reference.digest, digest if is_digest(digest) else ""):
+            if promised and top != promised:
+                raise RegistryError(str(reference), f"the manifest has the digest {top}")
         document = parse_document(data, str(reference))
         if is_index(document):
             variant = choose_variant(document, self._config.personality)

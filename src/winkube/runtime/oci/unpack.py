@@ -276,6 +276,9 @@ def unpack_layer(blob: Path, target: Path, below: Sequence[Path], diff_id: str) 
     """Make ``target`` from a layer blob; whole or not at all, and once however many ask."""
     if target.is_dir():
         return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # An image may be private; containers reach it through their overlay, nobody else has to.
+    target.parent.chmod(0o700)
     with locked(target.with_name(f"{target.name}.lock")):
         if target.is_dir():
             return
@@ -285,7 +288,11 @@ def unpack_layer(blob: Path, target: Path, below: Sequence[Path], diff_id: str) 
         drive.mkdir(parents=True)
         for folder in (drive.parent, drive):
             os.chown(folder, CONTAINER_UID, CONTAINER_UID)
-        _extract(blob, LayerWriter(part, below, Budget.of_disk(part)), diff_id)
+        try:
+            _extract(blob, LayerWriter(part, below, Budget.of_disk(part)), diff_id)
+        except ArchiveError:
+            shutil.rmtree(part, ignore_errors=True)  # it may be what fills the disk
+            raise
         part.chmod(0o755)
         part.rename(target)
 
