@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -20,7 +21,9 @@ from winkube.cni.install import install_plugins
 from winkube.linux import cgroup, mount, netns
 from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
+from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.images import ImageService
+from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.server import build_services
 from winkube.testing.hns_host import HnsHost
 from winkube.wire import cri
@@ -479,3 +482,43 @@ async def test_a_shell_gets_all_lines_that_come_at_once(
             code = await backend.exec(container, [shell, "/q"], tty=False, streams=streams)
             assert out.data.split()[-3:] == [b"1", b"2", b"3"]
             assert code == 4
+
+
+ADAPTERS = r"""
+#include <winsock2.h>
+#include <iphlpapi.h>
+#include <stdio.h>
+int main(void)
+{
+    static IP_ADAPTER_ADDRESSES found[1000];
+    ULONG size = sizeof(found), error, count = 0;
+    IP_ADAPTER_ADDRESSES *each;
+    error = GetAdaptersAddresses(AF_UNSPEC, GAA_FLAG_INCLUDE_PREFIX, NULL, found, &size);
+    for (each = error ? NULL : found; each; each = each->Next) count++;
+    printf("error %lu, %lu adapters\n", error, count);
+    return error;
+}
+"""
+
+
+def compile_program(folder: Path, source: str) -> bytes:
+    (folder / "a.c").write_text(source)
+    argv = ["x86_64-w64-mingw32-gcc", "-D_WIN32_WINNT=0x0a00", "-o", "a.exe", "a.c", "-liphlpapi"]
+    subprocess.run(argv, cwd=folder, check=True)
+    return (folder / "a.exe").read_bytes()
+
+
+async def test_programs_can_list_adapters_with_their_prefixes(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    program = await asyncio.to_thread(compile_program, tmp_path, ADAPTERS)
+    files = {"Files/a.exe": ArchiveFile(program, 0o755)}
+    image = ArchiveImage("example.com/a:1", ImageConfig(entrypoint=("C:\\a.exe",)), (files,))
+    write_archive(tmp_path / "a.tar", image)
+    async with serving(config) as client:
+        spec = cri.ImageSpec(image=f"archive:{tmp_path}/a.tar")
+        await client.call("PullImage", cri.PullImageRequest(image=spec))
+        pod = await Pod(client, tmp_path / "logs").run()
+        status = await pod.run_to_end("a", "example.com/a:1", pull=False)
+        assert pod.output("a").startswith("error 0, ")
+        assert status.exit_code == 0

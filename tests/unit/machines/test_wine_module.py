@@ -4,7 +4,7 @@ import pytest
 
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.errors import ModuleError
-from winkube.machines.wine.module import replace_constants, replace_string, strings_of
+from winkube.machines.wine.module import remove_jump, replace_constants, replace_string, strings_of
 from winkube.machines.wine.words import plan_constants, plan_version
 
 
@@ -73,3 +73,13 @@ def test_names_of_constants_change_narrow_and_wide() -> None:
 def test_every_reader_of_a_hidden_variable_is_changed_with_its_writer() -> None:
     names = {path.rpartition("/")[2] for path in plan_constants()}
     assert {"ntdll.so", "ntdll.dll", "kernelbase.dll", "advapi32.dll"} <= names
+
+
+def test_a_jump_becomes_nothing_where_it_is_the_only_one() -> None:
+    code = b"\x90before\x0f\x84\x01\n\x03\x04after\x90"
+    changed = remove_jump(code, b"before", b"after")
+    assert len(changed) == len(code)
+    assert b"\x0f\x84" not in changed
+    for other in (code + code, changed):
+        with pytest.raises(ModuleError):
+            remove_jump(other, b"before", b"after")

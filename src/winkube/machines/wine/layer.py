@@ -21,7 +21,7 @@ from winkube.machines.wine.recipe import (
     DRIVE_C,
     PREFIX,
 )
-from winkube.machines.wine.words import Modules, plan_constants, plan_version
+from winkube.machines.wine.words import Modules, plan_constants, plan_prefixes, plan_version
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _VERSION_KEYS: Final = (
     "Software\\Microsoft\\Windows NT\\CurrentVersion",
     "Software\\Wow6432Node\\Microsoft\\Windows NT\\CurrentVersion",
 )
-_EDITION: Final = 10  # raise it when the values below change
+_EDITION: Final = 11  # raise it when the values below change
 
 
 def plan_changes(personality: Personality) -> registry.Changes:
@@ -104,7 +104,7 @@ def _build(base: WineBase, personality: Personality, final: Path) -> None:
         registry.save_registry(prefix / name, content)
         os.chown(prefix / name, CONTAINER_UID, CONTAINER_UID)
     os.chown(prefix, CONTAINER_UID, CONTAINER_UID)
-    for modules in (plan_version(personality), plan_constants()):
+    for modules in (plan_version(personality), plan_constants(), plan_prefixes()):
         _add_modules(base, part, modules)
     part.rename(final)
 

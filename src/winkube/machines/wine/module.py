@@ -19,6 +19,7 @@ _SUBFOLDER: Final = 1 << 31
 _SECTION: Final = struct.Struct("<8sIIIIIIHHI")
 _DATA_ENTRY: Final = struct.Struct("<IIII")
 _READABLE_DATA: Final = 0x40000040
+_NO_OPERATION: Final = bytes.fromhex("660f1f440000")  # as long as the jump
 _RESOURCES: Final = 2  # the index of their directory in the optional header
 
 
@@ -40,6 +41,14 @@ def replace_string(image: bytes, old: str, new: str) -> bytes:
         return _replace_string(image, lambda text: text.replace(old, new))
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise ModuleError(f"not a program file: {error}") from error
+
+
+def remove_jump(image: bytes, before: bytes, after: bytes) -> bytes:
+    """Never take the conditional jump between these instructions, which must occur just once."""
+    jumps = re.compile(rb"(?s)(?<=%s)\x0f\x84.{4}(?=%s)" % (re.escape(before), re.escape(after)))
+    if len(jumps.findall(image)) != 1:
+        raise ModuleError("the instructions to change are not there, or more than once")
+    return _NO_OPERATION.join(jumps.split(image))
 
 
 def strings_of(image: bytes) -> list[str]:

@@ -1,10 +1,10 @@
-"""Which words of Wine's own files are changed for Windows', and into what: data and two plans."""
+"""What of Wine's own files is changed so that programs meet Windows: data, and a plan for each."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.machines.personality import Personality
-from winkube.machines.wine.module import replace_constants, replace_string
+from winkube.machines.wine.module import remove_jump, replace_constants, replace_string
 from winkube.machines.wine.recipe import BUILTINS, UNIX_LIBRARIES
 
 # path below the root -> how the file there is changed
@@ -58,3 +58,18 @@ def plan_constants() -> Modules:
         return change
 
     return {path: to_change(pairs) for path, pairs in _CONSTANTS.items()}
+
+
+def plan_prefixes() -> Modules:
+    """Let GetAdaptersAddresses list on-link routes of any length.
+
+    Debian's Wine 10 calls one of length 0 invalid data, and Linux has such a route (to nowhere, on
+    the loopback) in every namespace: Go's ``net.Interfaces`` for one would always fail.
+    """
+    length_is_zero = bytes.fromhex("4585f6")
+    fill_prefix = bytes.fromhex("c70028000000488d4028")
+
+    def change(image: bytes) -> bytes:
+        return remove_jump(image, length_is_zero, fill_prefix)
+
+    return {f"{BUILTINS}/iphlpapi.dll": change}
