@@ -129,6 +129,7 @@ def reply_error(error: ApiError) -> web.Response:
         response.headers["Retry-After"] = str(retry)
     if error.code == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="kubernetes"'
+        response.force_close()  # a connection is kept for those we know
     return response
 
 

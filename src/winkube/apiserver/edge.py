@@ -104,7 +104,10 @@ class Edge:
             user = wanted
         page = self._pages.get(path)
         if page is not None:
-            return await self._serve_page(request, path, user, page)
+            answer = await self._serve_page(request, path, user, page)
+            if user is ANONYMOUS:
+                answer.force_close()
+            return answer
         target = parse_target(path)
         if target is None or not target.resource:
             return await self._serve_tree(request, path, user)

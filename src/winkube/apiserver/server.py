@@ -16,6 +16,7 @@ from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
+from winkube.apiserver.patience import Patience
 from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.tls import server_context
@@ -65,11 +66,14 @@ class ApiServer:
         return assemble(self._config, backend, schema, kinds, self._clock)
 
     async def _serve(self, parts: Parts) -> None:
-        server = web.Server(parts.edge.handle, access_log=None, keepalive_timeout=630)
+        patience = Patience(parts.edge.handle)
+        server = web.Server(patience.handle, access_log=None, keepalive_timeout=630)
         context = server_context(self._config)
         loop = asyncio.get_running_loop()
         listeners = [
-            await loop.create_server(server, sock=sock, ssl=context, backlog=_BACKLOG)
+            await loop.create_server(
+                lambda: patience.accept(server()), sock=sock, ssl=context, backlog=_BACKLOG
+            )
             for sock in self._config.sockets
         ]
         log.info("serving", extra={"addresses": [_name(s) for s in self._config.sockets]})

@@ -353,3 +353,17 @@ def test_parts_of_a_pod_of_the_wrong_types_are_bad_requests(
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     api("POST", pods, pod)
     assert api("POST", f"{pods}/p/{part}", body).status == 400
+
+
+def test_connections_of_the_unknown_are_not_kept(server: Any) -> None:
+    host, port = server.url.removeprefix("https://").split(":")
+    context = ssl.create_default_context(cafile=str(server.authority.file))
+    for path in ("/livez", "/api/v1/pods"):
+        connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=10)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.headers["Connection"] == "close"
+        finally:
+            connection.close()
