@@ -1,5 +1,7 @@
 """The quality-of-service class of a pod, from its containers' requests and limits."""
 
+import functools
+
 from winkube.api.quantity import QuantityError, parse_quantity
 from winkube.base.types import JsonObject
 
@@ -41,6 +43,7 @@ def _same(one: str, other: str) -> bool:
     return _number(one) == _number(other)
 
 
+@functools.lru_cache(maxsize=1024)
 def _number(quantity: str) -> float:
     """Zero for what is no quantity: validation says so elsewhere."""
     try:

@@ -80,7 +80,7 @@ def assemble(
         resources=resources,
         storage=_storage(store, cache, encryption),
         schema=schema,
-        admission=Chain(admission_steps(resources, authorizer, chance)),
+        admission=Chain(admission_steps(resources, authorizer)),
         clock=clock,
         chance=chance,
         hooks={resources.core("services").prefix: _service_hook(config, resources)},

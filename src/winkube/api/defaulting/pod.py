@@ -20,10 +20,15 @@ def default_pod(obj: JsonObject) -> None:
     _default_pod_requests(spec)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
+    default_pod_status(obj)
+
+
+def default_pod_status(obj: JsonObject) -> None:
+    """Of a pod whose spec is complete."""
     status = obj.setdefault("status", {})
     status.setdefault("phase", "Pending")
     if not status.get("qosClass"):
-        status["qosClass"] = qos_class(spec)
+        status["qosClass"] = qos_class(obj["spec"])
 
 
 def default_template(template: JsonObject | None) -> None:

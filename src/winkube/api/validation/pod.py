@@ -1,9 +1,13 @@
 """Pods and pod templates."""
 
+import functools
 from typing import Any, Final
+
+import orjson
 
 from winkube.api import names
 from winkube.api.decode import clone
+from winkube.api.errors import Cause
 from winkube.api.validation.common import MAX_INT32, check_ip, check_labels, check_one_of, in_range
 from winkube.api.validation.container import check_containers, check_image_spaces
 from winkube.api.validation.metadata import check_annotations
@@ -19,6 +23,7 @@ from winkube.api.validation.security import (
 from winkube.api.validation.volume import check_volumes
 from winkube.base.types import JsonObject
 
+_MAX_REMEMBERED_BYTES: Final = 16 * 1024
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _UPDATABLE: Final = (
@@ -29,11 +34,20 @@ _UPDATABLE: Final = (
 
 
 def validate_pod(obj: JsonObject, problems: Problems) -> None:
-    spec = obj.get("spec") or {}
+    text = orjson.dumps(obj.get("spec") or {})
+    find = _spec_causes if len(text) < _MAX_REMEMBERED_BYTES else _spec_causes.__wrapped__
+    problems.causes.extend(find(text))
+
+
+@functools.lru_cache(maxsize=512)
+def _spec_causes(text: bytes) -> tuple[Cause, ...]:
+    """By its text: the pods of one controller have the same spec, and so the same problems."""
+    spec, problems = orjson.loads(text), Problems()
     check_pod_spec(spec, "spec", problems)
     _check_host_network(spec, "spec", problems, is_pod=True)
     for container, path in each_container(spec, "spec"):
         check_image_spaces(container, path, problems)
+    return tuple(problems.causes)
 
 
 def validate_new_pod(obj: JsonObject, problems: Problems) -> None:

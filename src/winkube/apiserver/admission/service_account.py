@@ -1,12 +1,15 @@
 """Pods run as a service account and, unless it is switched off, get its token in a volume."""
 
 import asyncio
+import functools
+import hashlib
+import itertools
 from typing import Final
 
 from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
-from winkube.apiserver.chance import Chance
 from winkube.apiserver.served import Resources
+from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
 
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -20,8 +23,7 @@ _TOKEN_SECONDS: Final = 3607
 
 
 class ServiceAccount:
-    def __init__(self, resources: Resources, chance: Chance) -> None:
-        self._chance = chance
+    def __init__(self, resources: Resources) -> None:
         self._accounts = resources.core("serviceaccounts")
 
     async def admit(self, request: Admission) -> None:
@@ -35,7 +37,7 @@ class ServiceAccount:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
         account = await self._account(request, name)
         if _mounts_token(spec, account):
-            mount_token(spec, self._chance)
+            mount_token(spec, account["metadata"].get("uid") or name)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = account["imagePullSecrets"]
 
@@ -63,7 +65,8 @@ def _mounts_token(spec: JsonObject, account: JsonObject) -> bool:
     return True
 
 
-def mount_token(spec: JsonObject, chance: Chance) -> None:
+def mount_token(spec: JsonObject, account: str) -> None:
+    """The volume is named after the account: pods of one template stay alike."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     without = [
         container
@@ -73,13 +76,18 @@ def mount_token(spec: JsonObject, chance: Chance) -> None:
     if not without:
         return
     taken = {volume.get("name") for volume in spec.get("volumes") or ()}
-    name = f"kube-api-access-{chance.suffix()}"
-    while name in taken:
-        name = f"kube-api-access-{chance.suffix()}"
+    names = (f"kube-api-access-{_suffix(account, turn)}" for turn in itertools.count())
+    name = next(name for name in names if name not in taken)
     spec.setdefault("volumes", []).append(_token_volume(name))
     for container in without:
         mount = {"name": name, "readOnly": True, "mountPath": MOUNT}
         container.setdefault("volumeMounts", []).append(mount)
+
+
+@functools.lru_cache(maxsize=1024)
+def _suffix(account: str, turn: int) -> str:
+    digest = hashlib.sha256(f"{account}/{turn}".encode()).digest()
+    return "".join(SUFFIX_ALPHABET[byte % len(SUFFIX_ALPHABET)] for byte in digest[:5])
 
 
 def _token_volume(name: str) -> JsonObject:

@@ -9,18 +9,15 @@ from winkube.apiserver.admission.priority import Priority
 from winkube.apiserver.admission.rbac_escalation import RbacEscalation
 from winkube.apiserver.admission.service_account import ServiceAccount
 from winkube.apiserver.auth.authz import Authorizer
-from winkube.apiserver.chance import Chance
 from winkube.apiserver.served import Resources
 
 
-def admission_steps(
-    resources: Resources, authorizer: Authorizer, chance: Chance
-) -> tuple[Step, ...]:
+def admission_steps(resources: Resources, authorizer: Authorizer) -> tuple[Step, ...]:
     return (
         NamespaceLifecycle(resources),
         NodeRestriction(),
         RbacEscalation(authorizer, resources),
-        ServiceAccount(resources, chance),
+        ServiceAccount(resources),
         DefaultTolerationSeconds(),
         Priority(resources),
         DefaultStorageClass(resources),

@@ -1,7 +1,15 @@
-"""From a client's document to a candidate object: right kind, known fields, defaults filled in."""
+"""From a client's document to a candidate object: right kind, known fields, defaults filled in.
 
-from typing import Any
+Controllers make pods by the hundred from one template, so what becomes of a pod's spec is
+remembered by its text: the same text has the same outcome.
+"""
 
+import functools
+from typing import Any, Final
+
+import orjson
+
+from winkube.api.defaulting.pod import default_pod_status
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import BadRequestError
 from winkube.api.fields import check_fields, prune
@@ -10,6 +18,9 @@ from winkube.api.schema import Schema
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
 from winkube.base.types import JsonObject
+
+_REMEMBERED: Final = 512
+_MAX_REMEMBERED_BYTES: Final = 16 * 1024
 
 
 def accept(
@@ -26,11 +37,40 @@ def accept(
         )
     obj: JsonObject = document
     _check_type(kind, obj)
-    _check_fields(schema, kind, obj, options, raw)
+    completed = _remembered_spec(schema, kind, obj, raw)
+    if completed is not None:
+        obj["spec"] = {}
+    _check_fields(schema, kind, obj, options, raw if completed is None else b"")
     if obj.get("metadata") is None:
         obj["metadata"] = {}
-    apply_defaults(kind, obj)
+    if completed is None:
+        apply_defaults(kind, obj)
+    else:
+        obj["spec"] = orjson.loads(completed)
+        default_pod_status(obj)
     return obj
+
+
+def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> bytes | None:
+    """The completed spec of a pod; None for whatever has to go the long way."""
+    spec = obj.get("spec")
+    if kind.kind != "Pod" or kind.group or type(spec) is not dict:
+        return None
+    if raw and may_repeat_keys(raw, obj):
+        return None
+    text = orjson.dumps(spec)
+    return _completed_spec(schema, kind, text) if len(text) < _MAX_REMEMBERED_BYTES else None
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> bytes | None:
+    """Checked, pruned and with defaults; None when there is something to say about it."""
+    obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
+    if not check_fields(schema, kind, obj).clean:
+        return None
+    prune(schema, kind, obj)
+    apply_defaults(kind, obj)
+    return orjson.dumps(obj["spec"])
 
 
 def _check_type(kind: Kind, obj: JsonObject) -> None:
