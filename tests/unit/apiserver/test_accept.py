@@ -81,7 +81,7 @@ def test_a_key_written_twice_in_a_known_spec_is_found() -> None:
 
 def test_the_token_volume_is_named_after_the_account_and_clashes_with_nothing() -> None:
     def volume(account: str, *taken: str) -> str:
-        spec: JsonObject = {
+        spec: dict[str, Any] = {
             "containers": [{"name": "c"}],
             "volumes": [{"name": name} for name in taken],
         }
