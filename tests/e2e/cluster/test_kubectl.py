@@ -1,11 +1,13 @@
 """kubectl's everyday commands on Linux and Windows pods, at a terminal too."""
 
+import io
 import json
 import os
 import pty
 import re
 import select
 import subprocess
+import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -113,12 +115,39 @@ def test_debug_adds_a_container_to_a_running_pod(pods: Cluster) -> None:
 
 
 @pytest.mark.parametrize("program", find_kubectls()[::3], ids=lambda path: path.name)
-def test_files_are_copied_both_ways(pods: Cluster, program: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pod", ["lin", "win"])
+def test_files_are_copied_both_ways(pods: Cluster, pod: str, program: Path, tmp_path: Path) -> None:
     cluster = Cluster(pods.name, pods.kubeconfig, program)
-    (tmp_path / "there").write_bytes(bytes(range(256)) * 4096)
-    cluster.kubectl("cp", str(tmp_path / "there"), "lin:/tmp/copied")
-    cluster.kubectl("cp", "lin:/tmp/copied", str(tmp_path / "back"))
-    assert (tmp_path / "back").read_bytes() == (tmp_path / "there").read_bytes()
+    there, back = tmp_path / "there", tmp_path / "back"
+    (there / "deep" / ("x" * 120)).mkdir(parents=True)
+    (there / "bytes").write_bytes(bytes(range(256)) * 1024)
+    (there / "deep" / ("x" * 120) / "grüße").write_text("hello")
+    cluster.kubectl("cp", str(there), f"{pod}:/{program.name}")
+    cluster.kubectl("cp", f"{pod}:/{program.name}", str(back))
+    files = [path.relative_to(there) for path in there.rglob("*") if path.is_file()]
+    assert len(files) == 2
+    assert all((back / file).read_bytes() == (there / file).read_bytes() for file in files)
+
+
+def test_an_archive_cannot_reach_out_of_its_folder(pods: Cluster) -> None:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name in ("../up", "a/../../up", "..\\up", "C:\\up", "/inside"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 1
+            archive.addfile(entry, io.BytesIO(b"x"))
+    pods.kubectl("exec", "win", "--", "cmd", "/c", "mkdir C:\\box")
+    done = subprocess.run(
+        [pods.program, "exec", "-i", "win", "--", "tar", "-xmf", "-", "-C", "C:\\box"],
+        env=pods.environment(), input=stream.getvalue(), capture_output=True, timeout=30,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count(b"leads out of the folder") == 4
+    assert pods.kubectl("exec", "win", "--", "cmd", "/c", "dir /b C:\\box").stdout.split() == [
+        "inside"
+    ]
+    assert "up" not in pods.kubectl("exec", "win", "--", "cmd", "/c", "dir /b C:\\").stdout.split()
 
 
 def test_logs_know_their_end_and_their_past(pods: Cluster) -> None:
