@@ -1,9 +1,9 @@
 """Deployments and the other kinds that make pods from a template."""
 
-import re
 from typing import Any, Final
 
 from winkube.api import names
+from winkube.api.cron import CronError, load_zone, parse_schedule
 from winkube.api.decode import clone
 from winkube.api.errors import BadRequestError
 from winkube.api.selectors import from_label_selector
@@ -26,7 +26,6 @@ _STATEFUL_MUTABLE: Final = (
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )  # fmt: skip
-_CRON_MACRO: Final = re.compile(r"@(yearly|annually|monthly|weekly|daily|midnight|hourly|every .+)")
 
 
 def _check_counts(spec: JsonObject, fields: tuple[str, ...], problems: Problems) -> None:
@@ -270,21 +269,44 @@ def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) ->
         check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
 
 
+def _check_schedule(schedule: str, problems: Problems) -> None:
+    if not schedule:
+        problems.required("spec.schedule")
+        return
+    try:
+        parse_schedule(schedule)
+    except CronError as error:
+        problems.invalid("spec.schedule", schedule, str(error))
+    if "TZ" in schedule:
+        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        problems.invalid("spec.schedule", schedule, text)
+
+
+def _check_zone(zone: str | None, problems: Problems) -> None:
+    if zone is None:
+        return
+    if not zone:
+        text = "timeZone must be nil or non-empty string"
+        problems.invalid("spec.timeZone", zone, text)
+    elif zone.lower() == "local":
+        text = (
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        )
+        problems.invalid("spec.timeZone", zone, text)
+    else:
+        try:
+            load_zone(zone)
+        except CronError as error:
+            problems.invalid("spec.timeZone", zone, str(error))
+
+
 def validate_cron_job(obj: JsonObject, problems: Problems) -> None:
     spec, name = obj.get("spec") or {}, (obj.get("metadata") or {}).get("name") or ""
     # Its jobs append 11 characters, and a job's name is a label value.
     if len(name) > 52:
         problems.invalid("metadata.name", name, "must be no more than 52 characters")
-    schedule = spec.get("schedule") or ""
-    if not schedule:
-        problems.required("spec.schedule")
-    elif not _CRON_MACRO.fullmatch(schedule) and len(schedule.split()) != 5:
-        parts = schedule.split()
-        text = f"expected exactly 5 fields, found {len(parts)}: {parts}"
-        problems.invalid("spec.schedule", schedule, text)
-    if "TZ=" in schedule:
-        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.invalid("spec.schedule", schedule, text)
+    _check_schedule(spec.get("schedule") or "", problems)
+    _check_zone(spec.get("timeZone"), problems)
     policies = ("Allow", "Forbid", "Replace")
     check_one_of(spec.get("concurrencyPolicy"), policies, "spec.concurrencyPolicy", problems)
     counts = (
