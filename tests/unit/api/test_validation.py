@@ -438,10 +438,11 @@ def test_a_deployments_selector_is_immutable() -> None:
 
 def test_a_job_has_to_choose_when_to_restart() -> None:
     job = kind("Job", "batch")
-    assert problems(job, {"spec": {"template": pod()}}) == [
+    own = {"manualSelector": True, "selector": {}}
+    assert problems(job, {"spec": {"template": pod(), **own}}) == [
         'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     ]
-    assert problems(job, {"spec": {"template": pod(restartPolicy="Never")}}) == []
+    assert problems(job, {"spec": {"template": pod(restartPolicy="Never"), **own}}) == []
 
 
 def test_a_stateful_set_may_mount_what_it_claims() -> None:

@@ -184,7 +184,7 @@ async def test_suspended_too_late_and_senseless_schedules_start_nothing() -> Non
         ({"schedule": "59 23 31 2 *"}, "InvalidSchedule"),
     ):
         cluster = Cluster()
-        cluster.api.seed(CRONJOBS, cron_job(**spec))  # type: ignore[arg-type]
+        cluster.api.seed(CRONJOBS, cron_job(**spec))
         async with cluster.run():
             if reason is None:
                 await eventually(lambda: not len(cluster.subject.queue))  # noqa: B023

@@ -239,7 +239,7 @@ class Cluster:
     def status(self) -> JsonObject:
         return (self.api.find(DAEMONSETS, "default/agent") or {}).get("status") or {}
 
-    def where(self) -> list[str | None]:
+    def where(self) -> list[str]:
         return sorted(str(target_node(each)) for each in self.api.all(PODS))
 
 

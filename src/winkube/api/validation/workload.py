@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.cron import CronError, load_zone, parse_schedule
 from winkube.api.decode import clone
 from winkube.api.errors import BadRequestError
 from winkube.api.selectors import from_label_selector
@@ -229,92 +228,6 @@ def validate_stateful_set_update(new: JsonObject, old: JsonObject, problems: Pro
             "'template', 'updateStrategy', 'revisionHistoryLimit', "
             "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
         )
-
-
-def validate_job(obj: JsonObject, problems: Problems) -> None:
-    _check_job_spec(obj.get("spec") or {}, "spec", problems)
-
-
-def _check_job_spec(spec: JsonObject, path: str, problems: Problems) -> None:
-    for field in (
-        "parallelism", "completions", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes",
-        "activeDeadlineSeconds", "ttlSecondsAfterFinished",
-    ):  # fmt: skip
-        check_nonnegative(spec.get(field), f"{path}.{field}", problems)
-    mode = spec.get("completionMode")
-    if mode not in (None, "NonIndexed", "Indexed"):
-        problems.unsupported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
-    if mode == "Indexed" and spec.get("completions") is None:
-        problems.required(f"{path}.completions", "when completion mode is Indexed")
-    template = spec.get("template") or {}
-    check_template(template, f"{path}.template", problems)
-    policy, here = (template.get("spec") or {}).get("restartPolicy"), "template.spec.restartPolicy"
-    # The default of a pod does not suit a job, so it counts as not having chosen.
-    if policy in (None, "", "Always"):
-        problems.required(f"{path}.{here}", 'valid values: "OnFailure", "Never"')
-    elif policy not in ("OnFailure", "Never"):
-        problems.unsupported(f"{path}.{here}", policy, ("OnFailure", "Never"))
-
-
-def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    after, before = new.get("spec") or {}, old.get("spec") or {}
-    fields = ["selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
-    if after.get("completionMode") != "Indexed":
-        fields.append("completions")
-    # A job that was never started may still change where its pods go.
-    started = (old.get("status") or {}).get("startTime")
-    if not before.get("suspend") or started:
-        fields.append("template")
-    for field in fields:
-        check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
-
-
-def _check_schedule(schedule: str, problems: Problems) -> None:
-    if not schedule:
-        problems.required("spec.schedule")
-        return
-    try:
-        parse_schedule(schedule)
-    except CronError as error:
-        problems.invalid("spec.schedule", schedule, str(error))
-    if "TZ" in schedule:
-        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.invalid("spec.schedule", schedule, text)
-
-
-def _check_zone(zone: str | None, problems: Problems) -> None:
-    if zone is None:
-        return
-    if not zone:
-        text = "timeZone must be nil or non-empty string"
-        problems.invalid("spec.timeZone", zone, text)
-    elif zone.lower() == "local":
-        text = (
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        )
-        problems.invalid("spec.timeZone", zone, text)
-    else:
-        try:
-            load_zone(zone)
-        except CronError as error:
-            problems.invalid("spec.timeZone", zone, str(error))
-
-
-def validate_cron_job(obj: JsonObject, problems: Problems) -> None:
-    spec, name = obj.get("spec") or {}, (obj.get("metadata") or {}).get("name") or ""
-    # Its jobs append 11 characters, and a job's name is a label value.
-    if len(name) > 52:
-        problems.invalid("metadata.name", name, "must be no more than 52 characters")
-    _check_schedule(spec.get("schedule") or "", problems)
-    _check_zone(spec.get("timeZone"), problems)
-    policies = ("Allow", "Forbid", "Replace")
-    check_one_of(spec.get("concurrencyPolicy"), policies, "spec.concurrencyPolicy", problems)
-    counts = (
-        "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
-    )  # fmt: skip
-    _check_counts(spec, counts, problems)
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
-    _check_job_spec(job, "spec.jobTemplate.spec", problems)
 
 
 def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:
