@@ -271,6 +271,10 @@ async def test_change_rolls_through_the_nodes_and_back() -> None:
     def images() -> set[str]:
         return {each["spec"]["containers"][0]["image"] for each in cluster.api.all(PODS)}
 
+    def settled() -> bool:
+        status = cluster.status()
+        return status.get("updatedNumberScheduled") == status.get("numberAvailable") == 3
+
     async with cluster.run():
         await eventually(lambda: len(cluster.where()) == 3)
         await cluster.play_kubelet()
@@ -279,7 +283,7 @@ async def test_change_rolls_through_the_nodes_and_back() -> None:
             template = daemon_set(image=image)["spec"]["template"]
             await cluster.api.patch(DAEMONSETS, "agent", {"spec": {"template": template}})
             for _ in range(2000):
-                if images() == {image} and cluster.status().get("updatedNumberScheduled") == 3:
+                if images() == {image} and settled():
                     break
                 alive = [
                     p for p in cluster.api.all(PODS) if "deletionTimestamp" not in p["metadata"]
@@ -287,7 +291,7 @@ async def test_change_rolls_through_the_nodes_and_back() -> None:
                 lowest = min(lowest, len(alive))
                 await cluster.play_kubelet()
                 await asyncio.sleep(0.001)
-            await eventually(lambda: cluster.status().get("numberAvailable") == 3)
+            assert settled()
             found = sorted(each["revision"] for each in cluster.api.all(CONTROLLERREVISIONS))
             assert found == revisions
     assert lowest == 2
