@@ -162,7 +162,8 @@ class GatewayTimeoutError(ApiError):
 def from_status(status: JsonObject) -> ApiError:
     """The error a server's ``Status`` stands for; an unknown reason falls back on its code."""
     reason, code = status.get("reason", ""), int(status.get("code") or 500)
-    by_reason = {cls.reason: cls for cls in ApiError.__subclasses__()}
+    # Other modules derive errors with the same reason: those of this one come first and win.
+    by_reason = {cls.reason: cls for cls in reversed(ApiError.__subclasses__())}
     by_code = {cls.code: cls for cls in reversed(ApiError.__subclasses__())}
     found = by_reason.get(reason) or by_code.get(code, InternalError)
     return found(

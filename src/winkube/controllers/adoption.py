@@ -50,29 +50,49 @@ def plan_claims(
 
 
 async def apply_claims(
-    client: ApiClient, resource: Resource, owner: JsonObject, claims: Claims
+    client: ApiClient,
+    resource: Resource,
+    owner: JsonObject,
+    claims: Claims,
+    *,
+    finalizer: str | None = None,
 ) -> tuple[JsonObject, ...]:
-    """Write the adoptions and releases; what is ours afterwards."""
+    """Write the adoptions and releases; what is ours afterwards.
+
+    What is ours bears the finalizer, if one is given.
+    """
     adopted = []
     for obj in claims.adopt:
-        references = [*owner_references(obj), to_owner_reference(owner)]
-        changed = await _set_owners(client, resource, obj, references)
+        fields: JsonObject = {
+            "ownerReferences": [*owner_references(obj), to_owner_reference(owner)]
+        }
+        if finalizer is not None:
+            fields["finalizers"] = [*_others(obj, finalizer), finalizer]
+        changed = await _patch(client, resource, obj, fields)
         if changed is not None:
             adopted.append(changed)
     for obj in claims.release:
         references = [entry for entry in owner_references(obj) if entry["uid"] != uid_of(owner)]
-        await _set_owners(client, resource, obj, references)
+        fields = {"ownerReferences": references or None}
+        if finalizer is not None:
+            fields["finalizers"] = _others(obj, finalizer) or None
+        await _patch(client, resource, obj, fields)
     return (*claims.owned, *adopted)
 
 
-async def _set_owners(
-    client: ApiClient, resource: Resource, obj: JsonObject, references: list[JsonObject]
+def _others(obj: JsonObject, finalizer: str) -> list[str]:
+    found = obj["metadata"].get("finalizers") or ()
+    return [entry for entry in found if entry != finalizer]
+
+
+async def _patch(
+    client: ApiClient, resource: Resource, obj: JsonObject, fields: JsonObject
 ) -> JsonObject | None:
     # The uid and version keep us from touching a namesake or racing another controller.
     metadata = {
         "uid": uid_of(obj),
         "resourceVersion": obj["metadata"]["resourceVersion"],
-        "ownerReferences": references or None,
+        **fields,
     }
     try:
         return await client.patch(

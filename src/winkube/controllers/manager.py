@@ -11,11 +11,16 @@ from winkube.client.leader import LeaderConfig, LeaderElector
 from winkube.client.rest import ApiClient
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.cronjob.controller import CronJobController
+from winkube.controllers.daemonset.controller import DaemonSetController
 from winkube.controllers.deployment.controller import DeploymentController
 from winkube.controllers.endpoints.legacy import EndpointsController
 from winkube.controllers.endpoints.mirror import EndpointSliceMirroringController
 from winkube.controllers.endpoints.slice import EndpointSliceController
 from winkube.controllers.garbage.collector import GarbageCollector
+from winkube.controllers.job.controller import JobController
+from winkube.controllers.job.finalizer import JobOrphanController
+from winkube.controllers.job.ttl import TtlAfterFinishedController
 from winkube.controllers.load_balancer import LoadBalancerController
 from winkube.controllers.namespace import NamespaceController
 from winkube.controllers.namespace_contents import NamespaceContentsController
@@ -23,13 +28,19 @@ from winkube.controllers.node.cidr import NodeCidrController
 from winkube.controllers.node.eviction import TaintEvictionController
 from winkube.controllers.node.lifecycle import NodeLifecycleController
 from winkube.controllers.pod_gc import PodGarbageCollector
-from winkube.controllers.replicaset import ReplicaSetController
+from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     NamespaceContentsController,
     NodeCidrController,
     DeploymentController,
     ReplicaSetController,
+    ReplicationController,
+    DaemonSetController,
+    JobController,
+    JobOrphanController,
+    TtlAfterFinishedController,
+    CronJobController,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,

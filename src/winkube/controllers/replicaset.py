@@ -1,4 +1,4 @@
-"""ReplicaSets: keep the wanted number of pods.
+"""ReplicaSets and ReplicationControllers: keep the wanted number of pods.
 
 Theory of operation: a pod is counted while it is active and controlled by the set. Missing pods are
 created in batches that double while they succeed, so that a template nobody accepts costs one
@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from winkube.api.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
 from winkube.api.meta import (
@@ -24,11 +24,11 @@ from winkube.api.meta import (
     namespace_of,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
+from winkube.api.selectors import LabelSelector, from_label_selector, from_match_labels
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
-from winkube.client.resource import PODS, REPLICASETS
+from winkube.client.resource import PODS, REPLICASETS, REPLICATIONCONTROLLERS, Resource
 from winkube.controllers.adoption import apply_claims, plan_claims
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.expectations import Expectations
@@ -140,10 +140,12 @@ def _conditions(
 
 class ReplicaSetController(Controller):
     name = "replicaset-controller"
+    kind: ClassVar[str] = "ReplicaSet"
+    resource: ClassVar[Resource] = REPLICASETS
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._sets = self.follow(REPLICASETS)
+        self._sets = self.follow(self.resource)
         add_owner_indexes(self._sets)
         self._pods = self.informer(PODS)
         add_owner_indexes(self._pods)
@@ -156,7 +158,7 @@ class ReplicaSetController(Controller):
                 continue
             owner = controller_of(pod)
             if owner is not None:
-                if owner.get("kind") == "ReplicaSet":
+                if owner.get("kind") == self.kind:
                     owner_key = f"{namespace_of(pod)}/{owner['name']}"
                     self._observe(owner_key, old, new)
                     self.queue.add(owner_key)
@@ -171,9 +173,11 @@ class ReplicaSetController(Controller):
 
     def _queue_adopters(self, pod: JsonObject) -> None:
         for candidate in self._sets.by_index(NAMESPACE, namespace_of(pod)):
-            selector = from_label_selector(candidate["spec"].get("selector"))
-            if selector.matches(labels_of(pod)):
+            if self.selector(candidate).matches(labels_of(pod)):
                 self.queue.add(key_of(candidate))
+
+    def selector(self, replica_set: JsonObject) -> LabelSelector:
+        return from_label_selector(replica_set["spec"].get("selector"))
 
     async def reconcile(self, key: str) -> None:
         replica_set = self._sets.get(key)
@@ -190,12 +194,11 @@ class ReplicaSetController(Controller):
             raise failure
 
     async def _claim(self, replica_set: JsonObject) -> tuple[JsonObject, ...]:
-        selector = from_label_selector(replica_set["spec"].get("selector"))
         candidates = (
             *self._pods.by_index(OWNER, uid_of(replica_set)),
             *self._pods.by_index(ORPHANS, namespace_of(replica_set)),
         )
-        claims = plan_claims(replica_set, selector, candidates)
+        claims = plan_claims(replica_set, self.selector(replica_set), candidates)
         return await apply_claims(self.client, PODS, replica_set, claims)
 
     async def _scale(
@@ -283,10 +286,21 @@ class ReplicaSetController(Controller):
         if status != (replica_set.get("status") or {}):
             try:
                 await self.client.update(
-                    REPLICASETS, {**replica_set, "status": status}, subresource="status"
+                    self.resource, {**replica_set, "status": status}, subresource="status"
                 )
             except NotFoundError:
                 return
+
+
+class ReplicationController(ReplicaSetController):
+    """The same for v1, whose selector is a plain map of labels."""
+
+    name = "replication-controller"
+    kind = "ReplicationController"
+    resource = REPLICATIONCONTROLLERS
+
+    def selector(self, replica_set: JsonObject) -> LabelSelector:
+        return from_match_labels(replica_set["spec"].get("selector"))
 
 
 async def slow_start(count: int, step: Callable[[], Any]) -> tuple[int, Failure | None]:

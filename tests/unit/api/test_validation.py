@@ -472,10 +472,11 @@ def test_debug_containers_may_only_be_added() -> None:
 
 def test_a_job_has_to_choose_when_to_restart() -> None:
     job = kind("Job", "batch")
-    assert problems(job, {"spec": {"template": pod()}}) == [
+    own = {"manualSelector": True, "selector": {}}
+    assert problems(job, {"spec": {"template": pod(), **own}}) == [
         'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
     ]
-    assert problems(job, {"spec": {"template": pod(restartPolicy="Never")}}) == []
+    assert problems(job, {"spec": {"template": pod(restartPolicy="Never"), **own}}) == []
 
 
 def test_a_stateful_set_may_mount_what_it_claims() -> None:

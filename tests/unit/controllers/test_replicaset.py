@@ -5,12 +5,13 @@ from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
-from winkube.client.resource import EVENTS, PODS, REPLICASETS
+from winkube.client.resource import EVENTS, PODS, REPLICASETS, REPLICATIONCONTROLLERS
 from winkube.controllers.adoption import plan_claims
 from winkube.controllers.controller import Context
 from winkube.controllers.expectations import Expectations
 from winkube.controllers.replicaset import (
     ReplicaSetController,
+    ReplicationController,
     plan_replicas,
     plan_status,
     slow_start,
@@ -210,3 +211,26 @@ async def test_refused_pods_are_reported_and_tried_again() -> None:
     reasons = {event["reason"]: event["message"] for event in api.all(EVENTS)}
     assert reasons["FailedCreate"] == "Error creating: exceeded quota"
     assert reasons["SuccessfulCreate"].startswith("Created pod: rs-")
+
+
+async def test_replication_controller_selects_by_plain_labels() -> None:
+    api = FakeApi()
+    subject = replica_set(2, selector={"app": "x"})
+    api.seed(
+        REPLICATIONCONTROLLERS, {**subject, "apiVersion": "v1", "kind": "ReplicationController"}
+    )
+    api.seed(PODS, pod("stray"))
+    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
+    controllers = ReplicationController(context), ReplicaSetController(context)
+    async with running(context.informers.run(), context.recorder.run()):
+        await context.informers.synced()
+        async with running(*(each.run() for each in controllers)):
+            await eventually(lambda: len(api.all(PODS)) == 2)
+            await eventually(
+                lambda: api.all(REPLICATIONCONTROLLERS)[0].get("status", {}).get("replicas") == 2
+            )
+            await context.recorder.flush()
+    (owner,) = {each["metadata"]["ownerReferences"][0]["kind"] for each in api.all(PODS)}
+    assert owner == "ReplicationController"
+    (source,) = {event["source"]["component"] for event in api.all(EVENTS)}
+    assert source == "replication-controller"

@@ -73,7 +73,8 @@ def default_job(obj: JsonObject) -> None:
     spec = obj.setdefault("spec", {})
     labels = metadata(spec.get("template") or {}).get("labels")
     if labels and not metadata(obj).get("labels"):
-        obj.setdefault("metadata", {})["labels"] = clone(labels)
+        # The same map, not a copy: what generating a selector adds is on the job as well.
+        obj.setdefault("metadata", {})["labels"] = labels
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     limit = _MAX_INT32 if spec.get("backoffLimitPerIndex") is not None else 6

@@ -20,6 +20,10 @@ class Problems:
     def invalid(self, path: str, value: Any, detail: str) -> None:
         self._add("FieldValueInvalid", path, f"Invalid value: {_shown(value)}", detail)
 
+    def malformed(self, path: str, detail: str) -> None:
+        """Invalid, with a value that is not worth showing."""
+        self._add("FieldValueInvalid", path, "Invalid value", detail)
+
     def all_invalid(self, path: str, value: Any, details: Iterable[str]) -> None:
         for detail in details:
             self.invalid(path, value, detail)

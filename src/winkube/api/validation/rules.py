@@ -6,7 +6,7 @@ from typing import Final
 from winkube.api.errors import Cause
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
-from winkube.api.validation import core, pod, policy, service, storage, workload
+from winkube.api.validation import batch, core, pod, policy, service, storage, workload
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -37,8 +37,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("apps", "ReplicaSet"): workload.validate_replica_set,
     ("apps", "DaemonSet"): workload.validate_daemon_set,
     ("apps", "StatefulSet"): workload.validate_stateful_set,
-    ("batch", "Job"): workload.validate_job,
-    ("batch", "CronJob"): workload.validate_cron_job,
+    ("batch", "Job"): batch.validate_job,
+    ("batch", "CronJob"): batch.validate_cron_job,
     ("autoscaling", "HorizontalPodAutoscaler"): workload.validate_autoscaler,
     ("policy", "PodDisruptionBudget"): workload.validate_budget,
     ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice,
@@ -67,7 +67,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "ReplicaSet"): workload.validate_selector_update,
     ("apps", "DaemonSet"): workload.validate_selector_update,
     ("apps", "StatefulSet"): workload.validate_stateful_set_update,
-    ("batch", "Job"): workload.validate_job_update,
+    ("batch", "Job"): batch.validate_job_update,
     ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,

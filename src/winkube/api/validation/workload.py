@@ -1,6 +1,5 @@
 """Deployments and the other kinds that make pods from a template."""
 
-import re
 from typing import Any, Final
 
 from winkube.api import names
@@ -26,7 +25,6 @@ _STATEFUL_MUTABLE: Final = (
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )  # fmt: skip
-_CRON_MACRO: Final = re.compile(r"@(yearly|annually|monthly|weekly|daily|midnight|hourly|every .+)")
 
 
 def _check_counts(spec: JsonObject, fields: tuple[str, ...], problems: Problems) -> None:
@@ -230,69 +228,6 @@ def validate_stateful_set_update(new: JsonObject, old: JsonObject, problems: Pro
             "'template', 'updateStrategy', 'revisionHistoryLimit', "
             "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
         )
-
-
-def validate_job(obj: JsonObject, problems: Problems) -> None:
-    _check_job_spec(obj.get("spec") or {}, "spec", problems)
-
-
-def _check_job_spec(spec: JsonObject, path: str, problems: Problems) -> None:
-    for field in (
-        "parallelism", "completions", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes",
-        "activeDeadlineSeconds", "ttlSecondsAfterFinished",
-    ):  # fmt: skip
-        check_nonnegative(spec.get(field), f"{path}.{field}", problems)
-    mode = spec.get("completionMode")
-    if mode not in (None, "NonIndexed", "Indexed"):
-        problems.unsupported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
-    if mode == "Indexed" and spec.get("completions") is None:
-        problems.required(f"{path}.completions", "when completion mode is Indexed")
-    template = spec.get("template") or {}
-    check_template(template, f"{path}.template", problems)
-    policy, here = (template.get("spec") or {}).get("restartPolicy"), "template.spec.restartPolicy"
-    # The default of a pod does not suit a job, so it counts as not having chosen.
-    if policy in (None, "", "Always"):
-        problems.required(f"{path}.{here}", 'valid values: "OnFailure", "Never"')
-    elif policy not in ("OnFailure", "Never"):
-        problems.unsupported(f"{path}.{here}", policy, ("OnFailure", "Never"))
-
-
-def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    after, before = new.get("spec") or {}, old.get("spec") or {}
-    fields = ["selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
-    if after.get("completionMode") != "Indexed":
-        fields.append("completions")
-    # A job that was never started may still change where its pods go.
-    started = (old.get("status") or {}).get("startTime")
-    if not before.get("suspend") or started:
-        fields.append("template")
-    for field in fields:
-        check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
-
-
-def validate_cron_job(obj: JsonObject, problems: Problems) -> None:
-    spec, name = obj.get("spec") or {}, (obj.get("metadata") or {}).get("name") or ""
-    # Its jobs append 11 characters, and a job's name is a label value.
-    if len(name) > 52:
-        problems.invalid("metadata.name", name, "must be no more than 52 characters")
-    schedule = spec.get("schedule") or ""
-    if not schedule:
-        problems.required("spec.schedule")
-    elif not _CRON_MACRO.fullmatch(schedule) and len(schedule.split()) != 5:
-        parts = schedule.split()
-        text = f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]"
-        problems.invalid("spec.schedule", schedule, text)
-    if "TZ=" in schedule:
-        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.invalid("spec.schedule", schedule, text)
-    policies = ("Allow", "Forbid", "Replace")
-    check_one_of(spec.get("concurrencyPolicy"), policies, "spec.concurrencyPolicy", problems)
-    counts = (
-        "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit",
-    )  # fmt: skip
-    _check_counts(spec, counts, problems)
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
-    _check_job_spec(job, "spec.jobTemplate.spec", problems)
 
 
 def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:

@@ -41,6 +41,7 @@ _GENERATION: Final = frozenset(
 _STATUS_AT_CREATION: Final = frozenset(
     {("", "nodes"), ("apiextensions.k8s.io", "customresourcedefinitions")}
 )
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 # Fields that are not part of what the user wants.
 _NOT_WANTED: Final = frozenset({"metadata", "status", "kind", "apiVersion"})
 
@@ -66,6 +67,8 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """Keep what a plain update may not touch: status, and the count of generations."""
     if "status" in kind.subresources:
         _copy_field(new, old, "status")
+    if (kind.group, kind.plural) == ("apps", "daemonsets"):
+        _count_template(new, old)
     if (kind.group, kind.plural) == ("", "namespaces"):
         # Only namespaces/finalize may change these.
         _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
@@ -108,6 +111,25 @@ def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         new.pop("status", None)
     else:
         new["status"] = status
+
+
+def _count_template(new: JsonObject, old: JsonObject | None) -> None:
+    """Clients of long ago know a daemon set's revisions by this count; nobody may set it."""
+    annotations = new["metadata"].get("annotations") or {}
+    if old is None:
+        given = annotations.get(_TEMPLATE_GENERATION, "")
+        count = int(given) if given.isascii() and given.isdecimal() else 0
+    else:
+        text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+        count = int(text) if text.isascii() and text.isdecimal() else 0
+        if _template(new) != _template(old):
+            count += 1
+    annotations[_TEMPLATE_GENERATION] = str(max(1, count))
+    new["metadata"]["annotations"] = annotations
+
+
+def _template(obj: JsonObject) -> JsonObject | None:
+    return (obj.get("spec") or {}).get("template")
 
 
 def _wanted(obj: JsonObject) -> JsonObject:
@@ -162,8 +184,26 @@ def _empty_status(obj: JsonObject, _: User) -> None:
     obj["status"] = {}
 
 
+def _no_replicas(obj: JsonObject, _: User) -> None:
+    obj["status"] = {"replicas": 0}
+
+
+def _daemon_set(obj: JsonObject, _: User) -> None:
+    counts = (
+        "currentNumberScheduled",
+        "desiredNumberScheduled",
+        "numberMisscheduled",
+        "numberReady",
+    )
+    obj["status"] = dict.fromkeys(counts, 0)
+    _count_template(obj, None)
+
+
 def _job(obj: JsonObject, _: User) -> None:
-    """A job without a selector of its own selects its pods by its uid."""
+    """A job without a selector of its own selects its pods by its uid.
+
+    Labels that are there already are kept: validation refuses the wrong ones.
+    """
     obj["status"] = {}
     spec = obj.get("spec") or {}
     if spec.get("manualSelector"):
@@ -172,10 +212,15 @@ def _job(obj: JsonObject, _: User) -> None:
     template = spec.setdefault("template", {})
     labels = template.setdefault("metadata", {}).get("labels") or {}
     for prefix in ("", "batch.kubernetes.io/"):
-        labels[f"{prefix}job-name"] = metadata.get("name", "")
-        labels[f"{prefix}controller-uid"] = uid
+        labels.setdefault(f"{prefix}job-name", metadata.get("name", ""))
+        labels.setdefault(f"{prefix}controller-uid", uid)
     template["metadata"]["labels"] = labels
-    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    selector = spec.get("selector") or {}
+    chosen = {"batch.kubernetes.io/controller-uid": uid, **(selector.get("matchLabels") or {})}
+    spec["selector"] = {**selector, "matchLabels": chosen}
+    if not metadata.get("labels"):
+        # Upstream defaults a job's labels to its template's when it is read from the store.
+        metadata["labels"] = dict(labels)
 
 
 def _signing_request(obj: JsonObject, user: User) -> None:
@@ -190,12 +235,12 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("", "services"): _service,
     ("", "persistentvolumes"): _pending,
     ("", "persistentvolumeclaims"): _pending,
-    ("", "replicationcontrollers"): _empty_status,
+    ("", "replicationcontrollers"): _no_replicas,
     ("", "resourcequotas"): _empty_status,
     ("apps", "deployments"): _empty_status,
-    ("apps", "replicasets"): _empty_status,
+    ("apps", "replicasets"): _no_replicas,
     ("apps", "statefulsets"): _empty_status,
-    ("apps", "daemonsets"): _empty_status,
+    ("apps", "daemonsets"): _daemon_set,
     ("batch", "jobs"): _job,
     ("batch", "cronjobs"): _empty_status,
     ("networking.k8s.io", "ingresses"): _empty_status,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import is_deleting, key_of, name_of, namespace_of, uid_of
+from winkube.api.node_selector import tolerates
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS
@@ -15,17 +16,6 @@ from winkube.controllers.pods import is_finished, node_of
 def no_execute_taints(node: JsonObject | None) -> list[JsonObject]:
     taints = ((node or {}).get("spec") or {}).get("taints") or ()
     return [taint for taint in taints if taint.get("effect") == "NoExecute"]
-
-
-def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:
-    if toleration.get("effect") not in (None, "", taint["effect"]):
-        return False
-    if toleration.get("key") not in (None, "", taint["key"]):
-        return False
-    if toleration.get("operator") == "Exists":
-        return True
-    same = (toleration.get("value") or "") == (taint.get("value") or "")
-    return bool(toleration.get("key")) and same
 
 
 def plan_eviction(

@@ -1,0 +1,282 @@
+"""The DaemonSet controller: revisions, placement, updates, status."""
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from typing import Final
+
+from winkube.api.errors import AlreadyExistsError, ConflictError, NotFoundError
+from winkube.api.meta import (
+    controller_of,
+    is_deleting,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+from winkube.api.selectors import from_label_selector
+from winkube.base.types import JsonObject
+from winkube.client.resource import CONTROLLERREVISIONS, DAEMONSETS, NODES, PODS
+from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.controller import Context, Controller
+from winkube.controllers.daemonset import history
+from winkube.controllers.daemonset.backoff import FailedPodBackoff
+from winkube.controllers.daemonset.placement import HASH_LABEL, daemon_pod, fit
+from winkube.controllers.daemonset.plan import (
+    BURST,
+    Daemon,
+    DaemonPlan,
+    plan_placement,
+    plan_status,
+    plan_update,
+)
+from winkube.controllers.expectations import Expectations
+from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+from winkube.controllers.pod_control import Failure, PodControl, is_ending_namespace
+from winkube.controllers.replicaset import slow_start
+
+_NO_SELECTOR: Final = "This daemon set is selecting all pods. A non-empty selector is required."
+
+
+class DaemonSetController(Controller):
+    name = "daemonset-controller"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._sets = self.follow(DAEMONSETS)
+        add_owner_indexes(self._sets)
+        self._pods = self.informer(PODS)
+        add_owner_indexes(self._pods)
+        self._pods.on_change(self._pod_changed)
+        self._revisions = self.informer(CONTROLLERREVISIONS)
+        add_owner_indexes(self._revisions)
+        self._revisions.on_change(self._revision_changed)
+        self._nodes = self.informer(NODES)
+        self._nodes.on_change(self._node_changed)
+        self._expected = Expectations(context.clock)
+        self._backoff = FailedPodBackoff(context.clock)
+        self._control = PodControl(self)
+
+    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        for pod in (old, new):
+            if pod is None:
+                continue
+            owner = controller_of(pod)
+            if owner is None:
+                if pod is new:
+                    self._queue_adopters(pod)
+            elif owner.get("kind") == "DaemonSet":
+                owner_key = f"{namespace_of(pod)}/{owner['name']}"
+                self._observe(owner_key, old, new)
+                self.queue.add(owner_key)
+
+    def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if old is None and new is not None:
+            self._expected.created(owner)
+        if new is None or is_deleting(new):
+            self._expected.deleted(owner, uid_of(new or old or {}))
+
+    def _queue_adopters(self, obj: JsonObject) -> None:
+        for candidate in self._sets.by_index(NAMESPACE, namespace_of(obj)):
+            if from_label_selector(candidate["spec"].get("selector")).matches(labels_of(obj)):
+                self.queue.add(key_of(candidate))
+
+    def _revision_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        for revision in (old, new):
+            if revision is None:
+                continue
+            owner = controller_of(revision)
+            if owner is None:
+                if revision is new:
+                    self._queue_adopters(revision)
+            elif owner.get("kind") == "DaemonSet":
+                self.queue.add(f"{namespace_of(revision)}/{owner['name']}")
+
+    def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        """Heartbeats are many: only a change of who fits is work."""
+        if old is not None and new is not None and _placing(old) == _placing(new):
+            return
+        for daemon_set in self._sets.list():
+            before = old is not None and fit(daemon_set, old)
+            after = new is not None and fit(daemon_set, new)
+            if before != after:
+                self.queue.add(key_of(daemon_set))
+
+    async def reconcile(self, key: str) -> None:
+        daemon_set = self._sets.get(key)
+        if daemon_set is None:
+            self._expected.forget(key)
+            return
+        if daemon_set["spec"].get("selector") == {}:
+            self.event(daemon_set, "Warning", "SelectingAll", _NO_SELECTOR)
+            return
+        if is_deleting(daemon_set):
+            # Its history may be gone already, and without it nothing can be told.
+            return
+        pods = await self._claim(daemon_set)
+        current, old = await self._current_revision(daemon_set, pods)
+        digest = history.digest_of(current)
+        daemon = Daemon(daemon_set, self._nodes.list(), pods, digest, self.clock.now())
+        if not self._expected.satisfied(key):
+            await self._write_status(key, daemon, observed=False)
+            return
+        failure = await self._update(key, daemon)
+        if failure is None:
+            await self._clean_up(daemon, old)
+        # The pods just made are not in the cache yet; their events bring us back.
+        await self._write_status(key, daemon, observed=True)
+        if failure is not None:
+            raise failure
+
+    async def _claim(self, daemon_set: JsonObject) -> tuple[JsonObject, ...]:
+        selector = from_label_selector(daemon_set["spec"].get("selector"))
+        candidates = (
+            *self._pods.by_index(OWNER, uid_of(daemon_set)),
+            *self._pods.by_index(ORPHANS, namespace_of(daemon_set)),
+        )
+        claims = plan_claims(daemon_set, selector, candidates)
+        return await apply_claims(self.client, PODS, daemon_set, claims)
+
+    async def _update(self, key: str, daemon: Daemon) -> Failure | None:
+        uid = uid_of(daemon.daemon_set)
+        observed = (daemon.daemon_set.get("status") or {}).get("observedGeneration", 0)
+        scope = f"{uid}/{observed}"
+        waiting = self._backoff.waiting(scope)
+        if waiting:
+            self.queue.add_after(key, min(waiting.values()))
+        plan = plan_placement(daemon, frozenset(waiting))
+        for node in plan.failed:
+            self._backoff.failed(scope, node)
+        failure = await self._apply(key, daemon, plan)
+        if failure is None and daemon.rolling and self._expected.satisfied(key):
+            if plan.create or plan.delete:
+                # What was just done is not in this snapshot; decide on a fresh one.
+                self.queue.add(key)
+                return None
+            return await self._apply(key, daemon, plan_update(daemon))
+        return failure
+
+    async def _apply(self, key: str, daemon: Daemon, plan: DaemonPlan) -> Failure | None:
+        for note in plan.notes:
+            self.event(daemon.daemon_set, note.type, note.reason, note.message)
+        create, delete = plan.create[:BURST], plan.delete[:BURST]
+        if create:
+            self._expected.expect_creations(key, len(create))
+        for pod in delete:
+            self._expected.expect_deletion(key, uid_of(pod))
+        failure = await self._create(key, daemon, create) if create else None
+        return await self._delete(key, daemon.daemon_set, delete) or failure
+
+    async def _create(self, key: str, daemon: Daemon, nodes: Sequence[str]) -> Failure | None:
+        todo = iter(nodes)
+
+        async def create_one() -> Failure | None:
+            pod = daemon_pod(daemon.daemon_set, next(todo), daemon.digest)
+            return await self._control.create(daemon.daemon_set, pod)
+
+        done, failure = await slow_start(len(nodes), create_one)
+        self._expected.created(key, len(nodes) - done)
+        return None if is_ending_namespace(failure) else failure
+
+    async def _delete(
+        self, key: str, daemon_set: JsonObject, pods: Sequence[JsonObject]
+    ) -> Failure | None:
+        failures: list[Failure] = []
+
+        async def delete_one(pod: JsonObject) -> None:
+            failure = await self._control.delete(daemon_set, pod)
+            if failure is not None:
+                self._expected.deleted(key, uid_of(pod))
+                if not isinstance(failure, NotFoundError):
+                    failures.append(failure)
+
+        async with asyncio.TaskGroup() as group:
+            for pod in pods:
+                group.create_task(delete_one(pod), name=f"delete {name_of(pod)}")
+        return failures[0] if failures else None
+
+    async def _current_revision(
+        self, daemon_set: JsonObject, pods: Sequence[JsonObject]
+    ) -> tuple[JsonObject, tuple[JsonObject, ...]]:
+        selector = from_label_selector(daemon_set["spec"].get("selector"))
+        candidates = (
+            *self._revisions.by_index(OWNER, uid_of(daemon_set)),
+            *self._revisions.by_index(ORPHANS, namespace_of(daemon_set)),
+        )
+        claims = plan_claims(daemon_set, selector, candidates)
+        claimed = await apply_claims(self.client, CONTROLLERREVISIONS, daemon_set, claims)
+        found = history.sort_history(daemon_set, claimed)
+        current = found.kept
+        if current is None:
+            current = await self._snapshot(daemon_set, found.next_number)
+            return current, found.old
+        await self._drop_duplicates(found, current, pods)
+        if history.revision_number(current) < found.next_number:
+            raised = {**current, "revision": found.next_number}
+            current = await self.client.update(CONTROLLERREVISIONS, raised)
+        return current, found.old
+
+    async def _snapshot(self, daemon_set: JsonObject, number: int) -> JsonObject:
+        wanted = history.new_revision(daemon_set, number)
+        namespace = namespace_of(daemon_set)
+        try:
+            return await self.client.create(CONTROLLERREVISIONS, wanted, namespace=namespace)
+        except AlreadyExistsError:
+            found = await self.client.get(CONTROLLERREVISIONS, name_of(wanted), namespace=namespace)
+            if history.is_of(daemon_set, found):
+                return found
+            # Another template has this hash: the next attempt uses another name.
+            status = daemon_set.get("status") or {}
+            counted = {**status, "collisionCount": (status.get("collisionCount") or 0) + 1}
+            await self.client.update(
+                DAEMONSETS, {**daemon_set, "status": counted}, subresource="status"
+            )
+            raise
+
+    async def _drop_duplicates(
+        self, found: history.History, kept: JsonObject, pods: Sequence[JsonObject]
+    ) -> None:
+        doubles = [each for each in found.current if each is not kept]
+        if not doubles:
+            return
+        body = {"metadata": {"labels": {HASH_LABEL: history.digest_of(kept)}}}
+        stale = {history.digest_of(each) for each in doubles}
+        for pod in pods:
+            if labels_of(pod).get(HASH_LABEL) in stale:
+                await self.client.patch(PODS, name_of(pod), body, namespace=namespace_of(pod))
+        for each in doubles:
+            await self._remove_revision(each)
+
+    async def _clean_up(self, daemon: Daemon, old: Sequence[JsonObject]) -> None:
+        for revision in history.plan_cleanup(daemon.daemon_set, old, daemon.pods):
+            await self._remove_revision(revision)
+
+    async def _remove_revision(self, revision: JsonObject) -> None:
+        try:
+            await self.client.delete(
+                CONTROLLERREVISIONS,
+                name_of(revision),
+                namespace=namespace_of(revision),
+                options={"preconditions": {"uid": uid_of(revision)}},
+            )
+        except (NotFoundError, ConflictError):
+            return
+
+    async def _write_status(self, key: str, daemon: Daemon, *, observed: bool) -> None:
+        fresh = dataclasses.replace(daemon, now=self.clock.now())
+        status, again = plan_status(fresh, observed=observed)
+        if again is not None:
+            self.queue.add_after(key, again)
+        if status != (daemon.daemon_set.get("status") or {}):
+            try:
+                await self.client.update(
+                    DAEMONSETS, {**daemon.daemon_set, "status": status}, subresource="status"
+                )
+            except NotFoundError:
+                return
+
+
+def _placing(node: JsonObject) -> tuple[object, object]:
+    """What placement reads of a node."""
+    return labels_of(node), (node.get("spec") or {}).get("taints") or []
