@@ -24,12 +24,14 @@ from winkube.controllers.node.eviction import TaintEvictionController
 from winkube.controllers.node.lifecycle import NodeLifecycleController
 from winkube.controllers.pod_gc import PodGarbageCollector
 from winkube.controllers.replicaset import ReplicaSetController
+from winkube.controllers.statefulset.controller import StatefulSetController
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     NamespaceContentsController,
     NodeCidrController,
     DeploymentController,
     ReplicaSetController,
+    StatefulSetController,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,
