@@ -156,6 +156,7 @@ def _controllers(state: ClusterState) -> NoReturn:
         cluster_cidr=state.spec.pod_subnet,
         service_cidr=state.spec.service_subnet,
         root_ca=pki.ca_file(state).read_bytes(),
+        local_path_linux=str(state.paths.volumes),
     )
     _serve_with_client(
         client_config(state, "controller-manager"),

@@ -12,6 +12,7 @@ from winkube.client.rest import ApiClient
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.deployment.controller import DeploymentController
+from winkube.controllers.disruption import DisruptionController
 from winkube.controllers.endpoints.legacy import EndpointsController
 from winkube.controllers.endpoints.mirror import EndpointSliceMirroringController
 from winkube.controllers.endpoints.slice import EndpointSliceController
@@ -25,6 +26,9 @@ from winkube.controllers.node.lifecycle import NodeLifecycleController
 from winkube.controllers.pod_gc import PodGarbageCollector
 from winkube.controllers.replicaset import ReplicaSetController
 from winkube.controllers.statefulset.controller import StatefulSetController
+from winkube.controllers.volume.binder import PersistentVolumeBinder
+from winkube.controllers.volume.local_path import LocalPathProvisioner
+from winkube.controllers.volume.protection import ClaimProtection, VolumeProtection
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     NamespaceContentsController,
@@ -32,6 +36,11 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     DeploymentController,
     ReplicaSetController,
     StatefulSetController,
+    DisruptionController,
+    PersistentVolumeBinder,
+    LocalPathProvisioner,
+    ClaimProtection,
+    VolumeProtection,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,

@@ -16,6 +16,7 @@ from winkube.kubelet.errors import KubeletError, VolumeError
 from winkube.kubelet.pod import identity
 from winkube.kubelet.volume.atomic import File, write_files
 from winkube.kubelet.volume.hostpath import ensure_hostpath
+from winkube.kubelet.volume.local_path import ensure_local_path, is_local_path
 from winkube.kubelet.volume.payload import PROJECTED, PayloadSource, build_files
 from winkube.linux import mount
 
@@ -108,7 +109,8 @@ class VolumeSetup:
         if not folder:
             raise KubeletError(f"no volume plugin matched: {', '.join(sorted(spec))}")
         drive = self.config.c_drive if self.config.is_windows else None
-        path = await asyncio.to_thread(ensure_hostpath, folder, drive)
+        make = ensure_local_path if is_local_path(found or {}) else ensure_hostpath
+        path = await asyncio.to_thread(make, folder, drive)
         return Volume(path, read_only=bool(reference.get("readOnly")))
 
     def _ensure_empty_dir(self, pod: JsonObject, source: JsonObject, path: Path) -> None:

@@ -1,0 +1,120 @@
+"""Make the volumes of a pod real before the pod is bound (the scheduler's PreBind).
+
+Volumes that exist are given to their claims; for the others the claim gets the node's name, which
+tells the provisioner where to make one. Then we wait until every claim is bound.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from winkube.api.errors import ApiError
+from winkube.api.meta import annotations_of, is_deleting, key_of, name_of
+from winkube.api.volumes import (
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    claim_reference,
+    is_bound,
+    is_for,
+)
+from winkube.base.errors import WinkubeError
+from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
+from winkube.client.informer import Informer
+from winkube.client.resource import (
+    PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
+    STORAGECLASSES,
+)
+from winkube.client.rest import ApiClient
+from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.volumes import VolumeChoice, Volumes
+
+BIND_SECONDS: Final = 600.0
+_CLASS: Final = "class"
+
+
+class VolumeBindError(WinkubeError):
+    """The pod cannot have its volumes on this node after all."""
+
+
+class VolumeBinder:
+    def __init__(self, client: ApiClient, volumes: Volumes) -> None:
+        self._client = client
+        self._volumes = volumes
+        self._claims = Informer(client, PERSISTENTVOLUMECLAIMS)
+        self._persistent = Informer(client, PERSISTENTVOLUMES)
+        self._classes = Informer(client, STORAGECLASSES)
+        self._persistent.add_index(_CLASS, lambda each: (_class_name(each),))
+        volumes.find_claim = self._claims.get
+        volumes.find_volume = self._persistent.get
+        volumes.find_class = self._classes.get
+        volumes.of_class = lambda name: [*self._persistent.by_index(_CLASS, name)]
+
+    @property
+    def informers(self) -> tuple[Informer, ...]:
+        return self._claims, self._persistent, self._classes
+
+    async def bind(
+        self, pod: PodInfo, node: str, choice: VolumeChoice, is_wanted: Callable[[], bool]
+    ) -> None:
+        """Return when every claim of the pod is bound; give up when the pod is not wanted."""
+        try:
+            for claim, volume in choice.bind:
+                await self._give(volume, claim)
+            for claim in choice.provision:
+                await self._ask(claim, node)
+            async with asyncio.timeout(BIND_SECONDS):
+                while not self._is_done(pod, node, choice):
+                    if not is_wanted():
+                        raise VolumeBindError("pod does not exist any more")
+                    await self._volumes.next_change()
+        except TimeoutError:
+            raise VolumeBindError("binding volumes: context deadline exceeded") from None
+        except (ApiError, TransportError) as error:
+            raise VolumeBindError(f"binding volumes: {error}") from error
+        finally:
+            self._volumes.forget(choice)
+
+    async def _give(self, volume: JsonObject, claim: JsonObject) -> None:
+        reference = volume["spec"].get("claimRef") or {}
+        if is_for(volume, claim) and reference.get("uid"):
+            return
+        notes = dict(annotations_of(volume))
+        if not is_for(volume, claim):
+            notes[BOUND_BY_CONTROLLER] = "yes"
+        metadata = {**volume["metadata"], "annotations": notes}
+        spec = {**volume["spec"], "claimRef": claim_reference(claim)}
+        await self._client.update(PERSISTENTVOLUMES, {**volume, "metadata": metadata, "spec": spec})
+
+    async def _ask(self, claim: JsonObject, node: str) -> None:
+        if annotations_of(claim).get(SELECTED_NODE) == node:
+            return
+        notes = {**annotations_of(claim), SELECTED_NODE: node}
+        fresh = {**claim, "metadata": {**claim["metadata"], "annotations": notes}}
+        await self._client.update(PERSISTENTVOLUMECLAIMS, fresh)
+
+    def _is_done(self, pod: PodInfo, node: str, choice: VolumeChoice) -> bool:
+        asked = {key_of(claim): claim for claim in choice.provision}
+        for key in pod.claims:
+            claim = self._claims.get(key)
+            if claim is None or is_deleting(claim):
+                raise VolumeBindError(f'persistentvolumeclaim "{key.partition("/")[2]}" not found')
+            if is_bound(claim):
+                continue
+            if key in asked and not self._is_fresh(claim, asked[key]):
+                return False
+            if key in asked and annotations_of(claim).get(SELECTED_NODE) != node:
+                raise VolumeBindError(f'provisioning failed for PVC "{name_of(claim)}"')
+            return False
+        return True
+
+    def _is_fresh(self, claim: JsonObject, before: JsonObject) -> bool:
+        """Our own annotation comes back through the cache: what we saw before it says nothing."""
+        asked_anew = SELECTED_NODE not in annotations_of(before)
+        same = claim["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+        return not (asked_anew and same)
+
+
+def _class_name(volume: JsonObject) -> str:
+    return str(volume["spec"].get("storageClassName") or "")
