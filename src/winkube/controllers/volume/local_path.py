@@ -57,11 +57,6 @@ def new_volume(
     name = f"pvc-{uid_of(claim)}"
     spec = claim["spec"]
     policy = storage_class.get("reclaimPolicy") or "Delete"
-    host = {
-        "key": _HOSTNAME,
-        "operator": "In",
-        "values": [labels_of(node).get(_HOSTNAME) or name_of(node)],
-    }
     body: JsonObject = {
         "capacity": {"storage": spec["resources"]["requests"]["storage"]},
         "accessModes": spec.get("accessModes") or [],
@@ -70,7 +65,7 @@ def new_volume(
         "volumeMode": spec.get("volumeMode") or "Filesystem",
         "claimRef": claim_reference(claim),
         "hostPath": {"path": _folder(name, claim, node, config), "type": "DirectoryOrCreate"},
-        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [host]}]}},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [_only(node)]}},
     }
     if storage_class.get("mountOptions"):
         body["mountOptions"] = storage_class["mountOptions"]
@@ -82,6 +77,15 @@ def new_volume(
     if policy == "Delete":
         meta["finalizers"] = [EXTERNAL_FINALIZER]
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": meta, "spec": body}
+
+
+def _only(node: JsonObject) -> JsonObject:
+    """The term that names this node, by its host name as is usual, if it has one."""
+    host = labels_of(node).get(_HOSTNAME)
+    if host is None:
+        named = {"key": "metadata.name", "operator": "In", "values": [name_of(node)]}
+        return {"matchFields": [named]}
+    return {"matchExpressions": [{"key": _HOSTNAME, "operator": "In", "values": [host]}]}
 
 
 def _folder(name: str, claim: JsonObject, node: JsonObject, config: ControllerConfig) -> str:
