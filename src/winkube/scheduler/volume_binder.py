@@ -5,11 +5,19 @@ tells the provisioner where to make one. Then we wait until every claim is bound
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.api.errors import ApiError
-from winkube.api.meta import annotations_of, is_deleting, key_of, name_of
+from winkube.api.meta import (
+    annotations_of,
+    is_deleting,
+    key_of,
+    name_of,
+    namespace_of,
+    resource_version,
+    uid_of,
+)
 from winkube.api.volumes import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
@@ -62,10 +70,9 @@ class VolumeBinder:
         try:
             for claim, volume in choice.bind:
                 await self._give(volume, claim)
-            for claim in choice.provision:
-                await self._ask(claim, node)
+            asked = {key_of(claim): await self._ask(claim, node) for claim in choice.provision}
             async with asyncio.timeout(BIND_SECONDS):
-                while not self._is_done(pod, node, choice):
+                while not self._is_done(pod, node, asked):
                     if not is_wanted():
                         raise VolumeBindError("pod does not exist any more")
                     await self._volumes.next_change()
@@ -87,33 +94,33 @@ class VolumeBinder:
         spec = {**volume["spec"], "claimRef": claim_reference(claim)}
         await self._client.update(PERSISTENTVOLUMES, {**volume, "metadata": metadata, "spec": spec})
 
-    async def _ask(self, claim: JsonObject, node: str) -> None:
+    async def _ask(self, claim: JsonObject, node: str) -> int:
+        """Have a volume made on this node; the version of the claim that says so."""
         if annotations_of(claim).get(SELECTED_NODE) == node:
-            return
-        notes = {**annotations_of(claim), SELECTED_NODE: node}
-        fresh = {**claim, "metadata": {**claim["metadata"], "annotations": notes}}
-        await self._client.update(PERSISTENTVOLUMECLAIMS, fresh)
+            return resource_version(claim)
+        # Only our own annotation is at stake: others may write to a young claim at the same time.
+        metadata = {"uid": uid_of(claim), "annotations": {SELECTED_NODE: node}}
+        written = await self._client.patch(
+            PERSISTENTVOLUMECLAIMS,
+            name_of(claim),
+            {"metadata": metadata},
+            namespace=namespace_of(claim),
+        )
+        return resource_version(written)
 
-    def _is_done(self, pod: PodInfo, node: str, choice: VolumeChoice) -> bool:
-        asked = {key_of(claim): claim for claim in choice.provision}
+    def _is_done(self, pod: PodInfo, node: str, asked: Mapping[str, int]) -> bool:
         for key in pod.claims:
             claim = self._claims.get(key)
             if claim is None or is_deleting(claim):
                 raise VolumeBindError(f'persistentvolumeclaim "{key.partition("/")[2]}" not found')
             if is_bound(claim):
                 continue
-            if key in asked and not self._is_fresh(claim, asked[key]):
-                return False
-            if key in asked and annotations_of(claim).get(SELECTED_NODE) != node:
+            # What the cache showed before it showed our annotation says nothing.
+            seen = key in asked and resource_version(claim) >= asked[key]
+            if seen and annotations_of(claim).get(SELECTED_NODE) != node:
                 raise VolumeBindError(f'provisioning failed for PVC "{name_of(claim)}"')
             return False
         return True
-
-    def _is_fresh(self, claim: JsonObject, before: JsonObject) -> bool:
-        """Our own annotation comes back through the cache: what we saw before it says nothing."""
-        asked_anew = SELECTED_NODE not in annotations_of(before)
-        same = claim["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-        return not (asked_anew and same)
 
 
 def _class_name(volume: JsonObject) -> str:
