@@ -4,13 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from winkube.api.errors import ConflictError
 from winkube.base.types import JsonObject
+from winkube.client.resource import PERSISTENTVOLUMES
+from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.errors import KubeletError
 from winkube.kubelet.volume.local_path import (
+    VolumeReclaimer,
     ensure_local_path,
     is_to_be_removed,
     remove_folder,
 )
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import eventually, running
 
 
 def volume(path: str, policy: str = "Delete", phase: str = "Released") -> JsonObject:
@@ -60,3 +66,22 @@ def test_only_released_volumes_to_be_deleted_are_removed() -> None:
     living = volume("/x")
     del living["metadata"]["deletionTimestamp"]
     assert not is_to_be_removed(living)
+
+
+async def test_volume_goes_when_its_folder_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "pvc-1_ns_c"
+    folder.mkdir()
+    api = FakeApi()
+    theirs, ours = volume("/elsewhere/pvc-2_ns_c"), volume(str(folder))
+    theirs["metadata"] |= {"name": "pvc-2", "labels": {"winkube.io/local-path-node": "other"}}
+    ours["metadata"]["labels"] = {"winkube.io/local-path-node": "lin-1"}
+    api.seed(PERSISTENTVOLUMES, theirs)
+    api.seed(PERSISTENTVOLUMES, ours)
+    api.fail_next(ConflictError("changed"))
+    files = ("cri_socket", "root_dir", "pod_logs_dir", "cert_file", "key_file", "client_ca_file")
+    paths = {name: tmp_path / name for name in files}
+    config = KubeletConfig(node_name="lin-1", os="linux", node_ip="127.0.0.1", **paths)  # type: ignore[arg-type]
+    async with running(VolumeReclaimer(config, api).run()):
+        await eventually(lambda: api.find(PERSISTENTVOLUMES, "pvc-1") is None)
+    assert not folder.exists()
+    assert api.find(PERSISTENTVOLUMES, "pvc-2") is not None

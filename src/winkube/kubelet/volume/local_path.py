@@ -10,10 +10,11 @@ import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
-from winkube.api.errors import NotFoundError
+from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import annotations_of, is_deleting, metadata, name_of
 from winkube.api.volumes import (
     EXTERNAL_FINALIZER,
@@ -29,6 +30,8 @@ from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.errors import KubeletError
 from winkube.kubelet.spec.paths import windows_host_path
 from winkube.kubelet.volume.hostpath import ensure_hostpath
+
+CONFLICT_SECONDS: Final = 0.1
 
 log = logging.getLogger(__name__)
 
@@ -105,3 +108,6 @@ class VolumeReclaimer:
             await self._client.update(PERSISTENTVOLUMES, fresh)
         except NotFoundError:
             return
+        except ConflictError:
+            # The volume's other finalizer goes at the same time: its event is on the way.
+            self._queue.add_after(name, CONFLICT_SECONDS)
