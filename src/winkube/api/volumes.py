@@ -137,6 +137,18 @@ def _is_free(volume: JsonObject, claim: JsonObject) -> bool:
     )
 
 
+def offers(volume: JsonObject) -> tuple[str, ...]:
+    """The class whose claims may look at the volume: none once it is taken (for indexes)."""
+    phase = (volume.get("status") or {}).get("phase")
+    return () if phase in ("Bound", "Released", "Failed") else (class_of(volume),)
+
+
+def meant_for(volume: JsonObject) -> tuple[str, ...]:
+    """The key of the claim the volume names (for indexes)."""
+    reference = volume["spec"].get("claimRef")
+    return () if reference is None else (f"{reference['namespace']}/{reference['name']}",)
+
+
 def reaches(volume: JsonObject, name: str, labels: Mapping[str, str]) -> bool:
     """Say whether a node can use the volume, by the volume's node affinity."""
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")

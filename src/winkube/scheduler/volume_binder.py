@@ -22,8 +22,11 @@ from winkube.api.volumes import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     claim_reference,
+    class_of,
     is_bound,
     is_for,
+    meant_for,
+    offers,
 )
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
@@ -40,6 +43,7 @@ from winkube.scheduler.volumes import VolumeChoice, Volumes
 
 BIND_SECONDS: Final = 600.0
 _CLASS: Final = "class"
+_MEANT: Final = "meant"
 
 
 class VolumeBindError(WinkubeError):
@@ -53,11 +57,18 @@ class VolumeBinder:
         self._claims = Informer(client, PERSISTENTVOLUMECLAIMS)
         self._persistent = Informer(client, PERSISTENTVOLUMES)
         self._classes = Informer(client, STORAGECLASSES)
-        self._persistent.add_index(_CLASS, lambda each: (_class_name(each),))
+        self._persistent.add_index(_CLASS, offers)
+        self._persistent.add_index(_MEANT, meant_for)
         volumes.find_claim = self._claims.get
         volumes.find_volume = self._persistent.get
         volumes.find_class = self._classes.get
-        volumes.of_class = lambda name: [*self._persistent.by_index(_CLASS, name)]
+        volumes.candidates = self._candidates
+
+    def _candidates(self, claim: JsonObject) -> list[JsonObject]:
+        return [
+            *self._persistent.by_index(_MEANT, key_of(claim)),
+            *self._persistent.by_index(_CLASS, class_of(claim)),
+        ]
 
     @property
     def informers(self) -> tuple[Informer, ...]:
@@ -121,7 +132,3 @@ class VolumeBinder:
                 raise VolumeBindError(f'provisioning failed for PVC "{name_of(claim)}"')
             return False
         return True
-
-
-def _class_name(volume: JsonObject) -> str:
-    return str(volume["spec"].get("storageClassName") or "")

@@ -44,7 +44,7 @@ class Volumes:
     find_claim: Callable[[str], JsonObject | None] = lambda key: None
     find_volume: Callable[[str], JsonObject | None] = lambda name: None
     find_class: Callable[[str], JsonObject | None] = lambda name: None
-    of_class: Callable[[str], list[JsonObject]] = lambda name: []
+    candidates: Callable[[JsonObject], list[JsonObject]] = lambda claim: []
     _assumed: dict[str, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -81,7 +81,7 @@ class Volumes:
             # Its volume is being made.
             return None
         assumed = {name for name, key in self._assumed.items() if key != key_of(claim)}
-        volumes = self.of_class(class_of(claim))
+        volumes = self.candidates(claim)
         return find_match(claim, volumes, node=place, excluded=taken | assumed, delayed=True)
 
     def _is_provisionable(self, claim: JsonObject, place: Place) -> bool:

@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from winkube.api.volumes import find_match, in_topology, is_for, mismatch, reaches
+from winkube.api.volumes import (
+    find_match,
+    in_topology,
+    is_for,
+    meant_for,
+    mismatch,
+    offers,
+    reaches,
+)
 from winkube.base.types import JsonObject
 
 
@@ -102,3 +110,10 @@ def test_class_may_be_limited_to_a_topology() -> None:
 )
 def test_mismatch_with_a_named_volume_is_said(named: JsonObject, why: str) -> None:
     assert mismatch(named, claim()) == why
+
+
+def test_taken_volume_is_offered_to_nobody() -> None:
+    assert offers(volume("v", storageClassName="x")) == ("x",)
+    assert offers(volume("v", phase="Bound")) == ()
+    assert meant_for(volume("v", claimRef={"namespace": "a", "name": "b"})) == ("a/b",)
+    assert meant_for(volume("v")) == ()

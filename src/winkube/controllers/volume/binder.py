@@ -10,6 +10,8 @@ from winkube.api.volumes import (
     PROVISIONER,
     PROVISIONER_BETA,
     class_of,
+    meant_for,
+    offers,
 )
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
@@ -54,8 +56,8 @@ class PersistentVolumeBinder(Controller):
         self._claims.add_index(_UNBOUND, _unbound_class)
         self._claims.on_change(self._claim_changed)
         self._volumes = self.informer(PERSISTENTVOLUMES)
-        self._volumes.add_index(_CLASS, lambda volume: (class_of(volume),))
-        self._volumes.add_index(_MEANT, _meant_for)
+        self._volumes.add_index(_CLASS, offers)
+        self._volumes.add_index(_MEANT, meant_for)
         self._volumes.on_change(self._volume_changed)
         self._classes = self.informer(STORAGECLASSES)
         self._classes.on_change(self._class_changed)
@@ -265,11 +267,6 @@ class PersistentVolumeBinder(Controller):
 def _unbound_class(claim: JsonObject) -> tuple[str, ...]:
     bound = BIND_COMPLETED in annotations_of(claim) or claim["spec"].get("volumeName")
     return () if bound else (class_of(claim),)
-
-
-def _meant_for(volume: JsonObject) -> tuple[str, ...]:
-    reference = volume["spec"].get("claimRef")
-    return () if reference is None else (f"{reference['namespace']}/{reference['name']}",)
 
 
 def _is_default(storage_class: JsonObject) -> bool:
