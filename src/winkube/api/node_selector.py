@@ -31,13 +31,13 @@ def _compare(value: str | None, values: list[Any]) -> int:
     return (have > bound) - (have < bound)
 
 
-def matches_term(node: JsonObject, term: JsonObject) -> bool:
+def matches_term(name: str, labels: Mapping[str, str], term: JsonObject) -> bool:
     """Every requirement of a term has to hold; an empty term matches nothing."""
     expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
     if not expressions and not fields:
         return False
-    by_field = {"metadata.name": name_of(node)}
-    return all(matches_expression(labels_of(node), each) for each in expressions) and all(
+    by_field = {"metadata.name": name}
+    return all(matches_expression(labels, each) for each in expressions) and all(
         matches_expression(by_field, each) for each in fields
     )
 
@@ -51,7 +51,8 @@ def matches_node(pod_spec: JsonObject, node: JsonObject) -> bool:
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is None:
         return True
-    return any(matches_term(node, term) for term in required.get("nodeSelectorTerms") or ())
+    name, labels = name_of(node), labels_of(node)
+    return any(matches_term(name, labels, t) for t in required.get("nodeSelectorTerms") or ())
 
 
 def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:

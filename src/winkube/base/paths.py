@@ -70,6 +70,11 @@ class ClusterPaths:
     def logs(self) -> Path:
         return self.state / "logs"
 
+    @property
+    def volumes(self) -> Path:
+        """Persistent volumes of the Linux nodes; those of Windows nodes lie on their drives."""
+        return self.state / "volumes"
+
     def node(self, node: str) -> "NodePaths":
         if not _CLUSTER_NAME.fullmatch(node):
             raise InvalidNameError("node", node)

@@ -1,4 +1,4 @@
-"""Objects a new cluster has beside those the API server seeds: the DNS service, node priorities.
+"""Objects a new cluster has beside those the API server seeds: DNS, a default storage class.
 
 The DNS server is a process in the control plane's namespace, not a pod, so its Service has no
 selector and its endpoints are written here.
@@ -7,8 +7,9 @@ selector and its endpoints are written here.
 from typing import Any
 
 from winkube.api.errors import AlreadyExistsError
+from winkube.api.volumes import LOCAL_PATH
 from winkube.base.types import JsonObject
-from winkube.client.resource import ENDPOINTSLICES, SERVICES, Resource
+from winkube.client.resource import ENDPOINTSLICES, SERVICES, STORAGECLASSES, Resource
 from winkube.client.rest import ApiClient
 from winkube.cluster.state import ClusterState
 
@@ -17,13 +18,18 @@ _SYSTEM = "kube-system"
 
 
 def plan_addons(state: ClusterState) -> list[tuple[Resource, JsonObject]]:
-    return [(SERVICES, _dns_service(state)), (ENDPOINTSLICES, _dns_endpoints(state))]
+    return [
+        (SERVICES, _dns_service(state)),
+        (ENDPOINTSLICES, _dns_endpoints(state)),
+        (STORAGECLASSES, _storage_class()),
+    ]
 
 
 async def ensure_addons(state: ClusterState, client: ApiClient) -> None:
     for resource, obj in plan_addons(state):
         try:
-            await client.create(resource, obj, namespace=_SYSTEM)
+            namespace = _SYSTEM if resource.namespaced else None
+            await client.create(resource, obj, namespace=namespace)
         except AlreadyExistsError:
             continue
 
@@ -65,4 +71,16 @@ def _dns_endpoints(state: ClusterState) -> dict[str, Any]:
             {"name": "dns", "port": 53, "protocol": "UDP"},
             {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
         ],
+    }
+
+
+def _storage_class() -> JsonObject:
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "standard", "annotations": default},
+        "provisioner": LOCAL_PATH,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "WaitForFirstConsumer",
     }

@@ -159,6 +159,7 @@ def _controllers(state: ClusterState) -> NoReturn:
         service_cidr=state.spec.service_subnet,
         root_ca=pki.ca_file(state).read_bytes(),
         garbage_delay=2.0,
+        local_path_linux=str(state.paths.volumes),
     )
 
     async def main() -> None:

@@ -29,6 +29,9 @@ class ControllerConfig:
     terminated_pod_threshold: int = 12500
     # Where LoadBalancer addresses come from; empty means the nodes' own addresses.
     load_balancer_pool: tuple[str, ...] = ()
+    # Where the volumes of the local-path provisioner lie on Linux nodes and on Windows nodes.
+    local_path_linux: str = "/var/lib/winkube/local-path"
+    local_path_windows: str = "C:\\local-path"
     workers: int = 5
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from winkube.controllers.controller import Context, Controller
 from winkube.controllers.cronjob.controller import CronJobController
 from winkube.controllers.daemonset.controller import DaemonSetController
 from winkube.controllers.deployment.controller import DeploymentController
+from winkube.controllers.disruption import DisruptionController
 from winkube.controllers.endpoints.legacy import EndpointsController
 from winkube.controllers.endpoints.mirror import EndpointSliceMirroringController
 from winkube.controllers.endpoints.slice import EndpointSliceController
@@ -29,6 +30,10 @@ from winkube.controllers.node.eviction import TaintEvictionController
 from winkube.controllers.node.lifecycle import NodeLifecycleController
 from winkube.controllers.pod_gc import PodGarbageCollector
 from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
+from winkube.controllers.statefulset.controller import StatefulSetController
+from winkube.controllers.volume.binder import PersistentVolumeBinder
+from winkube.controllers.volume.local_path import LocalPathProvisioner
+from winkube.controllers.volume.protection import ClaimProtection, VolumeProtection
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     NamespaceContentsController,
@@ -36,11 +41,17 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     DeploymentController,
     ReplicaSetController,
     ReplicationController,
+    StatefulSetController,
     DaemonSetController,
     JobController,
     JobOrphanController,
     TtlAfterFinishedController,
     CronJobController,
+    DisruptionController,
+    PersistentVolumeBinder,
+    LocalPathProvisioner,
+    ClaimProtection,
+    VolumeProtection,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,

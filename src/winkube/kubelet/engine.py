@@ -21,6 +21,7 @@ from winkube.kubelet.pod.state import CriCaller, StateReader
 from winkube.kubelet.pod.statuswriter import StatusWriter
 from winkube.kubelet.pod.tools import Machine, Tools
 from winkube.kubelet.spec.fields import NodeFacts
+from winkube.kubelet.volume.local_path import VolumeReclaimer
 from winkube.kubelet.volume.token import TokenCache
 from winkube.kubelet.volume.volumes import VolumeSetup
 
@@ -48,6 +49,7 @@ class Engine:
         self._tools = self._make_tools(client, backoffs or Backoffs())
         self.workers = PodWorkers(self._tools, lambda: self._node.labels)
         self.relister = Relister(cri, clock, self.workers.wake)
+        self._reclaimer = VolumeReclaimer(config, client)
         self._rotator = LogRotator(cri, clock, self.workers.running_containers)
 
     async def run(self) -> None:
@@ -64,6 +66,7 @@ class Engine:
             group.create_task(self.workers.run(), name="pod-workers")
             group.create_task(self.relister.run(), name="relist")
             group.create_task(self._rotator.run(), name="logs")
+            group.create_task(self._reclaimer.run(), name="volumes")
             group.create_task(self._become_ready(), name="ready")
 
     async def _become_ready(self) -> None:

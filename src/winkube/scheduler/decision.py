@@ -19,14 +19,17 @@ class Diagnosis:
     reasons: Counter[str] = field(default_factory=Counter)
     # Nodes where removing other pods could not help.
     hopeless: int = 0
+    # Why no node was even asked.
+    whole: str = ""
 
     def message(self) -> str:
         """The sentence of a FailedScheduling event (kubernetes: framework/types.go FitError)."""
         if not self.nodes:
             return "no nodes available to schedule pods"
         counted = sorted(f"{count} {reason}" for reason, count in self.reasons.items())
+        why = self.whole or ", ".join(counted)
         head = f"0/{self.nodes} nodes are available"
-        return f"{head}: {', '.join(counted)}. preemption: {head}: {self._preemption()}."
+        return f"{head}: {why}. preemption: {head}: {self._preemption()}."
 
     def _preemption(self) -> str:
         parts = {
@@ -44,9 +47,13 @@ class Decider:
         self._diagnoses: dict[bytes, tuple[int, Diagnosis]] = {}
 
     def choose(self, pod: PodInfo) -> str | None:
-        if pod.shape.simple and not self._world.is_shunned(pod):
+        if pod.simple and not self._world.is_shunned(pod):
             return self._classes.of(pod).best(pod.owner)
-        return self._scan(pod)
+        return None if self._refusal_of_all(pod) else self._scan(pod)
+
+    def _refusal_of_all(self, pod: PodInfo) -> str:
+        said = (plugin.refuse(pod, self._world) for plugin, _ in self._plugins)
+        return next((reason for reason in said if reason), "")
 
     def _scan(self, pod: PodInfo) -> str | None:
         best: tuple[float, str] | None = None
@@ -64,11 +71,15 @@ class Decider:
 
     def diagnose(self, pod: PodInfo) -> Diagnosis:
         """Ask every node; pods alike share the answer while nothing changes."""
-        simple = pod.shape.simple and not self._world.anti_terms
+        simple = pod.simple and not self._world.anti_terms
         kept = self._diagnoses.get(pod.shape.signature)
         if simple and kept is not None and kept[0] == self._world.version:
             return kept[1]
-        found = Diagnosis(len(self._world.nodes))
+        count = len(self._world.nodes)
+        whole = "" if simple else self._refusal_of_all(pod)
+        if whole:
+            return Diagnosis(count, hopeless=count, whole=whole)
+        found = Diagnosis(count)
         hopeless = 0
         for node in self._world.nodes.values():
             reasons, resolvable = self._refusal(pod, node)

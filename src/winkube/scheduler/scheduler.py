@@ -25,6 +25,8 @@ from winkube.scheduler.decision import Decider
 from winkube.scheduler.plugins.order import default_plugins
 from winkube.scheduler.queue import SchedulingQueue, Waiting
 from winkube.scheduler.shape import PodInfo, ShapeCache
+from winkube.scheduler.volume_binder import VolumeBinder, VolumeBindError
+from winkube.scheduler.volumes import VolumeChoice
 from winkube.scheduler.world import World
 
 LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
@@ -74,16 +76,22 @@ class _Session:
         self._effects: asyncio.Queue[Effect] = asyncio.Queue(config.binders)
         self._nodes = Informer(client, NODES)
         self._pods = Informer(client, PODS, field_selector=LIVE_PODS)
+        self._volumes = VolumeBinder(client, self._world.volumes)
+        for informer in self._volumes.informers:
+            informer.on_change(self._volume_changed)
+        self._tasks: asyncio.TaskGroup | None = None
         self._nodes.on_change(self._node_changed)
         self._pods.on_change(self._pod_changed)
 
     async def run(self, ready: asyncio.Event) -> None:
+        informers = (self._nodes, *self._volumes.informers, self._pods)
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._nodes.run(), name="informer nodes")
-            group.create_task(self._pods.run(), name="informer pods")
+            self._tasks = group
+            for informer in informers:
+                group.create_task(informer.run(), name=f"informer {informer.resource.plural}")
             group.create_task(self._recorder.run(), name="events")
-            await self._nodes.synced.wait()
-            await self._pods.synced.wait()
+            for informer in informers:
+                await informer.synced.wait()
             for number in range(self._config.binders):
                 group.create_task(self._perform(), name=f"binder {number}")
             group.create_task(self._decide(), name="decisions")
@@ -97,9 +105,14 @@ class _Session:
         elif self._world.set_node(new):
             self._queue.move_all()
 
+    def _volume_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        self._world.volumes.changed()
+        self._queue.move_all()
+
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is None:
             self._queue.remove(key)
+            self._world.volumes.changed()
             if self._world.displace(key) is not None:
                 self._queue.move_all()
         elif new["spec"].get("nodeName"):
@@ -153,7 +166,18 @@ class _Session:
             else:
                 self._queue.remove(entry.pod.key)
                 self._world.place(entry.pod, node)
-                await self._effects.put(self._binding(entry, node))
+                await self._accept(entry, node)
+
+    async def _accept(self, entry: Waiting, node: str) -> None:
+        pod = entry.pod
+        if not pod.claims or self._tasks is None:
+            await self._effects.put(self._binding(entry, node))
+            return
+        labels = self._world.nodes[node].labels
+        choice = self._world.volumes.choose(pod.claims, (node, labels))
+        self._world.volumes.assume(choice)
+        # Volumes may take long to be made: such a pod waits beside the others, not before them.
+        self._tasks.create_task(self._bind_volumes(entry, node, choice), name=f"bind {pod.key}")
 
     async def _refuse(self, entry: Waiting) -> None:
         message = self._decider.diagnose(entry.pod).message()
@@ -170,6 +194,22 @@ class _Session:
         while True:
             effect = await self._effects.get()
             await effect()
+
+    async def _bind_volumes(self, entry: Waiting, node: str, choice: VolumeChoice) -> None:
+        pod = entry.pod
+        try:
+            await self._volumes.bind(pod, node, choice, lambda: self._is_there(pod))
+        except VolumeBindError as error:
+            self._take_back(pod, node)
+            if self._is_there(pod):
+                message = f'running PreBind plugin "VolumeBinding": {error}'
+                self._recorder.record(_reference(pod), "Warning", "FailedScheduling", message)
+                self._queue.retry(entry)
+            return
+        await self._effects.put(self._binding(entry, node))
+
+    def _is_there(self, pod: PodInfo) -> bool:
+        return uid_of(self._pods.get(pod.key) or {}) == pod.uid
 
     def _binding(self, entry: Waiting, node: str) -> Effect:
         pod = entry.pod

@@ -73,6 +73,13 @@ class PodInfo:
     owner: str
     shape: Shape
     node: str = field(default="")
+    # Keys of the persistent volume claims it names.
+    claims: tuple[str, ...] = ()
+
+    @property
+    def simple(self) -> bool:
+        """Neither other pods nor volumes have a say in where this one may go."""
+        return self.shape.simple and not self.claims
 
 
 def resource_amount(name: str, value: Any) -> int:
@@ -93,6 +100,7 @@ class ShapeCache:
             owner="" if owner is None else owner["uid"],
             shape=self.shape(obj.get("spec") or {}),
             node=(obj.get("spec") or {}).get("nodeName") or "",
+            claims=tuple(_claims(obj)),
         )
 
     def shape(self, spec: JsonObject) -> Shape:
@@ -121,6 +129,14 @@ def _image_system(spec: JsonObject) -> str:
         if image.removeprefix("docker.io/").startswith(start)
     }
     return systems.pop() if len(systems) == 1 else ""
+
+
+def _claims(pod: JsonObject) -> Iterable[str]:
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if "persistentVolumeClaim" in volume:
+            yield f"{namespace_of(pod)}/{volume['persistentVolumeClaim']['claimName']}"
+        elif "ephemeral" in volume:
+            yield f"{key_of(pod)}-{volume['name']}"
 
 
 def _needs_of(container: JsonObject) -> JsonObject:

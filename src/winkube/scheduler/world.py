@@ -16,6 +16,7 @@ from winkube.base.types import JsonObject
 from winkube.scheduler.counters import Counters, PodCounter
 from winkube.scheduler.node import NodeInfo, scheduling_facts
 from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.volumes import Volumes
 
 LOG_LIMIT: Final = 100_000
 
@@ -53,6 +54,7 @@ class World:
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}
         self.counters = Counters()
+        self.volumes = Volumes()
         self.zones: Counter[str] = Counter()
         # Grows with every change: equal numbers mean an unchanged picture.
         self.version = 0

@@ -8,6 +8,7 @@ from winkube.apiserver.admission.node_restriction import NodeRestriction
 from winkube.apiserver.admission.priority import Priority
 from winkube.apiserver.admission.rbac_escalation import RbacEscalation
 from winkube.apiserver.admission.service_account import ServiceAccount
+from winkube.apiserver.admission.storage_protection import StorageObjectInUseProtection
 from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.served import Resources
 
@@ -21,4 +22,5 @@ def admission_steps(resources: Resources, authorizer: Authorizer) -> tuple[Step,
         DefaultTolerationSeconds(),
         Priority(resources),
         DefaultStorageClass(resources),
+        StorageObjectInUseProtection(),
     )

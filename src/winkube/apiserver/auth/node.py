@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from winkube.api.errors import ApiError
+from winkube.api.meta import labels_of
 from winkube.api.selectors import parse_field_selector
+from winkube.api.volumes import LOCAL_PATH_NODE
 from winkube.apiserver.auth.authz import Attributes, Decision, Rules
 from winkube.apiserver.auth.rbac import rule_allows
 from winkube.apiserver.auth.references import ACCOUNT, CLAIM, CONFIG_MAP, SECRET, references_of
@@ -61,7 +63,7 @@ class NodeAuthorizer:
             ("", "nodes"): lambda node, asked: asked.verb in _READ and asked.name == node,
             ("", "pods"): self._may_see_pod,
             ("", "pods/eviction"): self._may_evict,
-            ("", "persistentvolumes"): self._claims_volume,
+            ("", "persistentvolumes"): self._may_use_volume,
             ("", "serviceaccounts/token"): self._may_ask_token,
             **{("", plural): self._may_read for plural in (SECRET, CONFIG_MAP, CLAIM)},
         }
@@ -94,9 +96,17 @@ class NodeAuthorizer:
         item = self._pods.cache.get(self._pods.key(asked.namespace, asked.name))
         return item is not None and _node_name(item) == node
 
-    def _claims_volume(self, node: str, asked: Attributes) -> bool:
+    def _may_use_volume(self, node: str, asked: Attributes) -> bool:
+        """Read what its pods claim, and end the volumes that are folders of the node."""
+        if asked.verb in ("list", "watch"):
+            return True
         item = self._volumes.cache.get(self._volumes.key("", asked.name))
-        claim = {} if item is None else (item.load().get("spec") or {}).get("claimRef") or {}
+        if item is None:
+            return False
+        volume = item.load()
+        if labels_of(volume).get(LOCAL_PATH_NODE) == node:
+            return asked.verb in ("get", "update", "patch")
+        claim = (volume.get("spec") or {}).get("claimRef") or {}
         wanted = (CLAIM, claim.get("name", ""))
         pods = self._pods_of(node, claim.get("namespace", ""))
         return asked.verb == "get" and any(wanted in found for found in pods)

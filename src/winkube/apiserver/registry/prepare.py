@@ -180,6 +180,11 @@ def _pending(obj: JsonObject, _: User) -> None:
     obj["status"] = {"phase": "Pending"}
 
 
+def _volume(obj: JsonObject, _: User) -> None:
+    since = obj["metadata"]["creationTimestamp"]
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": since}
+
+
 def _empty_status(obj: JsonObject, _: User) -> None:
     obj["status"] = {}
 
@@ -233,7 +238,7 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("", "pods"): _pod,
     ("", "namespaces"): _namespace,
     ("", "services"): _service,
-    ("", "persistentvolumes"): _pending,
+    ("", "persistentvolumes"): _volume,
     ("", "persistentvolumeclaims"): _pending,
     ("", "replicationcontrollers"): _no_replicas,
     ("", "resourcequotas"): _empty_status,

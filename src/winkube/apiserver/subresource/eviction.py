@@ -1,10 +1,12 @@
 """pods/eviction: a deletion that asks the pod's disruption budget first."""
 
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import InternalError, TooManyRequestsError
+from winkube.api.errors import BadRequestError, ConflictError, InternalError
+from winkube.api.meta import is_deleting, set_condition
 from winkube.api.selectors import from_label_selector
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
@@ -12,12 +14,23 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.delete import DeleteOptions, delete
-from winkube.apiserver.registry.update import store_update
+from winkube.apiserver.registry.update import ModifiedError, store_update
+from winkube.apiserver.served import Served
 from winkube.apiserver.subresource.binding import SUCCESS
+from winkube.apiserver.subresource.budget import (
+    being_processed,
+    is_covered,
+    may_go_free,
+    spend,
+)
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
-_ENDED: Final = ("Succeeded", "Failed")
+_ATTEMPTS: Final = 20
+_TOO_MANY: Final = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+    "support."
+)
 
 
 class Eviction:
@@ -30,57 +43,92 @@ class Eviction:
         raw = await read_body(call.request)
         content_type = call.request.headers.get("Content-Type", "")
         document = require_object(await decode(raw, content_type)) if raw.strip() else {}
-        options = DeleteOptions.parse(
-            require_object(document.get("deleteOptions") or {}), call.query
-        )
-        item = get(call.served, *call.place)
-        pod = item.load()
-        write = WriteOptions(call.user, dry_run=options.dry_run)
-        running = (pod.get("status") or {}).get("phase") not in (*_ENDED, "Pending")
-        if running and not pod["metadata"].get("deletionTimestamp"):
-            await self._spend(item, write)
-        await delete(self._registry, call.served, call.place, options, write)
+        named = require_object(document.get("metadata") or {}).get("name")
+        if named and named != call.place[1]:
+            raise BadRequestError("name in URL does not match name in Eviction object")
+        wanted = require_object(document.get("deleteOptions") or {})
+        options = DeleteOptions.parse(wanted, call.query)
+        await self._evict(call, options, WriteOptions(call.user, dry_run=options.dry_run))
         return reply_json(SUCCESS, 201)
 
-    async def _spend(self, item: Item, write: WriteOptions) -> None:
-        """Take one disruption from the budget that covers this pod, if one does."""
+    async def _evict(self, call: Call, options: DeleteOptions, write: WriteOptions) -> None:
+        item = get(call.served, *call.place)
+        pod = item.load()
+        free = ""
+        if is_covered(pod):
+            free = await self._ask_budget(item, pod, write)
+        elif (pod.get("status") or {}).get("phase") == "Pending" and not is_deleting(pod):
+            free = "pending"
+        if free and options.resource_version is None:
+            # Had it become ready since we looked, it would not be free.
+            options = replace(options, resource_version=str(item.revision))
+        try:
+            options = await self._mark(call, options, write)
+            await delete(self._registry, call.served, call.place, options, write)
+        except ConflictError:
+            if free and free != "pending":
+                raise being_processed(free) from None
+            raise
+
+    async def _ask_budget(self, item: Item, pod: JsonObject, write: WriteOptions) -> str:
+        """Spend from the budget that covers this pod; its name when the pod goes for free."""
         budgets = self._registry.resources.find("policy", "v1", "poddisruptionbudgets")
         if budgets is None:
-            return
-        covering = [
-            (entry, obj)
-            for entry in budgets.cache.items(budgets.folder(item.namespace))
-            if from_label_selector((obj := entry.load())["spec"].get("selector")).matches(
-                item.labels
-            )
-        ]
+            return ""
+        covering = self._covering(budgets, item)
         if len(covering) > 1:
-            raise InternalError(
-                "This pod has more than one PodDisruptionBudget, which the eviction subresource "
-                "does not support."
-            )
-        for entry, budget in covering:
-            status = budget.setdefault("status", {})
-            if (status.get("observedGeneration") or 0) < (
-                budget["metadata"].get("generation") or 0
-            ):
-                raise _refused("The disruption budget is still being processed by the server.", 10)
-            if (status.get("disruptionsAllowed") or 0) <= 0:
-                raise _over_budget(entry.name, status)
-            status["disruptionsAllowed"] -= 1
-            now = to_rfc3339(self._registry.clock.now())
-            status.setdefault("disruptedPods", {})[item.name] = now
-            await store_update(self._registry, budgets, entry, budget, write)
+            raise InternalError(_TOO_MANY)
+        if not covering:
+            return ""
+        if may_go_free(covering[0].load(), pod):
+            return covering[0].name
+        await self._spend(budgets, covering[0], item.name, write)
+        return ""
 
+    def _covering(self, budgets: Served, item: Item) -> list[Item]:
+        return [
+            entry
+            for entry in budgets.cache.items(budgets.folder(item.namespace))
+            if from_label_selector(entry.load()["spec"].get("selector")).matches(item.labels)
+        ]
 
-def _over_budget(name: str, status: JsonObject) -> TooManyRequestsError:
-    error = _refused("Cannot evict pod as it would violate the pod's disruption budget.", 0)
-    desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
-    text = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-    error.details = {"causes": [{"reason": "DisruptionBudget", "message": text}]}
-    return error
+    async def _spend(self, budgets: Served, entry: Item, pod: str, write: WriteOptions) -> None:
+        for attempt in range(_ATTEMPTS):
+            budget = entry.load()
+            spend(budget, pod, to_rfc3339(self._registry.clock.now()))
+            try:
+                await store_update(self._registry, budgets, entry, budget, write)
+            except ModifiedError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                entry = get(budgets, entry.namespace, entry.name)
+            else:
+                return
 
-
-def _refused(message: str, retry: int) -> TooManyRequestsError:
-    details: JsonObject = {"retryAfterSeconds": retry} if retry else {}
-    return TooManyRequestsError(message, details=details)
+    async def _mark(self, call: Call, options: DeleteOptions, write: WriteOptions) -> DeleteOptions:
+        """Let the pod's owner see why it goes; the deletion's conditions hold for this too."""
+        item = get(call.served, *call.place)
+        pod = item.load()
+        wanted = options.resource_version
+        matches = wanted in (None, str(item.revision)) and options.uid in (
+            None,
+            pod["metadata"].get("uid"),
+        )
+        if options.dry_run or not matches:
+            return options
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+        }
+        set_condition(pod, condition, to_rfc3339(self._registry.clock.now()))
+        try:
+            marked = await store_update(self._registry, call.served, item, pod, write)
+        except ModifiedError:
+            if wanted is not None:
+                raise
+            return options
+        return (
+            options if wanted is None else replace(options, resource_version=str(marked.revision))
+        )

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from winkube.kubelet.errors import KubeletError, VolumeError
 from winkube.kubelet.pod import identity
 from winkube.kubelet.volume.atomic import File, write_files
 from winkube.kubelet.volume.hostpath import ensure_hostpath
+from winkube.kubelet.volume.local_path import ensure_local_path, is_local_path
 from winkube.kubelet.volume.payload import PROJECTED, PayloadSource, build_files
 from winkube.linux import mount
 
@@ -90,11 +92,18 @@ class VolumeSetup:
         write_files(path, files, group=self._group(pod))
         return Volume(path, read_only=True)
 
-    async def _host_path(self, pod: JsonObject, volume: JsonObject, folder: JsonObject) -> Path:
+    async def _host_path(
+        self,
+        pod: JsonObject,
+        volume: JsonObject,
+        folder: JsonObject,
+        *,
+        make: Callable[[JsonObject, Path | None, Path], Path] = ensure_hostpath,
+    ) -> Path:
         drive = self.config.c_drive if self.config.is_windows else None
         base = self.config.pod_dir(identity.uid_of(pod)) / "volumes"
         target = base / "kubernetes.io~host-path" / volume["name"]
-        return await asyncio.to_thread(ensure_hostpath, folder, drive, target)
+        return await asyncio.to_thread(make, folder, drive, target)
 
     async def _claimed(self, pod: JsonObject, volume: JsonObject, source: PayloadSource) -> Volume:
         """A bound claim whose volume is a folder of this node (hostPath or local)."""
@@ -111,7 +120,8 @@ class VolumeSetup:
         folder = spec.get("hostPath") or spec.get("local")
         if not folder:
             raise KubeletError(f"no volume plugin matched: {', '.join(sorted(spec))}")
-        path = await self._host_path(pod, volume, folder)
+        make = ensure_local_path if is_local_path(found or {}) else ensure_hostpath
+        path = await self._host_path(pod, volume, folder, make=make)
         return Volume(path, read_only=bool(reference.get("readOnly")))
 
     def _ensure_empty_dir(self, pod: JsonObject, source: JsonObject, path: Path) -> None:

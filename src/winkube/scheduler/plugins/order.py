@@ -15,6 +15,7 @@ from winkube.scheduler.plugins.node_resources import (
 from winkube.scheduler.plugins.plugin import Plugin
 from winkube.scheduler.plugins.taint_toleration import NodeUnschedulable, TaintToleration
 from winkube.scheduler.plugins.topology_spread import PodTopologySpread
+from winkube.scheduler.plugins.volume_binding import VolumeBinding
 
 
 def default_plugins() -> tuple[tuple[Plugin, float], ...]:
@@ -25,6 +26,7 @@ def default_plugins() -> tuple[tuple[Plugin, float], ...]:
         (NodeAffinity(), 2),
         (NodePorts(), 0),
         (NodeResourcesFit(), 1),
+        (VolumeBinding(), 0),
         (NodeResourcesBalancedAllocation(), 1),
         (PodTopologySpread(), 2),
         (InterPodAffinity(), 2),

@@ -21,6 +21,10 @@ class Plugin:
     static: ClassVar[bool] = False
     resolvable: ClassVar[bool] = True
 
+    def refuse(self, pod: PodInfo, world: World) -> str:
+        """Why the pod can run nowhere now, whatever the node; empty when that cannot be said."""
+        return ""
+
     def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
         """Why the pod cannot run there, in upstream's words; empty when it can."""
         return NO_REASON

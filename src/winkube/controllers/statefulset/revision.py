@@ -1,0 +1,125 @@
+"""The history of a set's pod template, kept as ControllerRevisions.
+
+A revision's data is the patch that makes the template what it was. Its name ends in a hash of that
+patch, so the same template has the same name wherever it is computed.
+"""
+
+import copy
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, to_owner_reference
+from winkube.base.ids import SUFFIX_ALPHABET
+from winkube.base.types import JsonObject
+from winkube.controllers.statefulset.identity import REVISION, revision_of
+
+_FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
+_PREFIX_LIMIT: Final = 223
+# Go's JSON writes these so that they are safe in HTML.
+_ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def data_of(stateful_set: JsonObject) -> JsonObject:
+    template = copy.deepcopy(stateful_set["spec"]["template"])
+    for kind in ("containers", "initContainers"):
+        for container in (template.get("spec") or {}).get(kind) or ():
+            # A struct is written even when it is empty (k8s.io/api: core/v1 Container).
+            container.setdefault("resources", {})
+    return {"spec": {"template": {**template, "$patch": "replace"}}}
+
+
+def hash_of(data: JsonObject, collisions: int) -> str:
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    value = _FNV_OFFSET
+    for byte in text.translate(_ESCAPES).encode() + str(collisions).encode():
+        value = ((value * _FNV_PRIME) & 0xFFFFFFFF) ^ byte
+    return "".join(SUFFIX_ALPHABET[ord(c) % len(SUFFIX_ALPHABET)] for c in str(value))
+
+
+def new_revision(stateful_set: JsonObject, number: int, collisions: int) -> JsonObject:
+    data = data_of(stateful_set)
+    digest = hash_of(data, collisions)
+    metadata: JsonObject = {
+        "name": f"{name_of(stateful_set)[:_PREFIX_LIMIT]}-{digest}",
+        "namespace": namespace_of(stateful_set),
+        "labels": {**labels_of(stateful_set["spec"]["template"]), REVISION: digest},
+        "ownerReferences": [to_owner_reference(stateful_set)],
+    }
+    if annotations_of(stateful_set):
+        metadata["annotations"] = dict(annotations_of(stateful_set))
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": metadata,
+        "data": data,
+        "revision": number,
+    }
+
+
+def template_of(revision: JsonObject) -> JsonObject:
+    template: JsonObject = copy.deepcopy(revision["data"]["spec"]["template"])
+    template.pop("$patch", None)
+    return template
+
+
+def by_number(revisions: Iterable[JsonObject]) -> list[JsonObject]:
+    """Oldest first."""
+
+    def rank(revision: JsonObject) -> tuple[int, str, str]:
+        created = revision["metadata"].get("creationTimestamp") or ""
+        return int(revision.get("revision") or 0), created, name_of(revision)
+
+    return sorted(revisions, key=rank)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionPlan:
+    """Either ``update`` exists, or it is to be created, or its number is to be raised."""
+
+    update: JsonObject
+    create: bool = False
+    raise_to: int | None = None
+
+
+def plan_revision(
+    stateful_set: JsonObject, revisions: Sequence[JsonObject], collisions: int
+) -> RevisionPlan:
+    """``revisions`` are sorted. A template seen before gets its old revision back."""
+    last = int(revisions[-1].get("revision") or 0) if revisions else 0
+    wanted = new_revision(stateful_set, last + 1, collisions)
+    equal = [each for each in revisions if same_data(each, wanted)]
+    if not equal:
+        return RevisionPlan(wanted, create=True)
+    if same_data(revisions[-1], equal[-1]):
+        return RevisionPlan(revisions[-1])
+    return RevisionPlan(equal[-1], raise_to=last + 1)
+
+
+def same_data(one: JsonObject, other: JsonObject) -> bool:
+    return bool(_filled(one.get("data")) == _filled(other.get("data")))
+
+
+def _filled(value: Any) -> Any:
+    """Absent and empty are the same template."""
+    if isinstance(value, dict):
+        found = {key: _filled(item) for key, item in value.items()}
+        return {key: item for key, item in found.items() if item not in (None, {}, [])}
+    if isinstance(value, list):
+        return [_filled(item) for item in value]
+    return value
+
+
+def plan_history(
+    stateful_set: JsonObject,
+    revisions: Sequence[JsonObject],
+    pods: Iterable[JsonObject],
+    used: Collection[str],
+) -> list[JsonObject]:
+    """The revisions to forget: beyond the limit, oldest first, and no pod's."""
+    limit = stateful_set["spec"].get("revisionHistoryLimit")
+    live = {*used, *(revision_of(pod) for pod in pods)}
+    idle = [each for each in revisions if name_of(each) not in live]
+    limit = 10 if limit is None else int(limit)
+    return idle[: max(0, len(idle) - limit)] if limit >= 0 else []
