@@ -57,7 +57,7 @@ def _pem(key: Any) -> bytes:
     return pem
 
 
-def _certificate(folder: Path) -> None:
+def write_certificate(folder: Path) -> None:
     """One self-signed certificate does for server, client and authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name(
@@ -232,7 +232,7 @@ async def _measure(folder: Path, port: int, pid: int, started: float) -> None:
             pid, "gets", GETS, lambda n: client.call("GET", f"{pods}/pod-{n * 7919 % PODS:05d}")
         )
         await _lists(client)
-        _row("memory, server and store", _resident(pid), "MB")
+        _row("memory, server and store", resident(pid), "MB")
         await _watches(client, pid)
 
 
@@ -249,10 +249,10 @@ async def _until_ready(client: Client) -> None:
 async def _rate(
     pid: int, what: str, count: int, work: Callable[[int], Coroutine[Any, Any, object]]
 ) -> None:
-    start, before = time.perf_counter(), _cpu(pid)
+    start, before = time.perf_counter(), cpu_seconds(pid)
     times = await _spread(count, work)
     rate = count / (time.perf_counter() - start)
-    cpu = (_cpu(pid) - before) / count * 1e6
+    cpu = (cpu_seconds(pid) - before) / count * 1e6
     p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
     detail = f"p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms, {cpu:.0f} us of the server each"
     _row(what, rate, "/s", detail)
@@ -291,25 +291,25 @@ async def _watches(client: Client, pid: int) -> None:
             group.create_task(follow())
         for _ in range(WATCHERS):
             await opened.acquire()
-        start, before = time.perf_counter(), _cpu(pid)
+        start, before = time.perf_counter(), cpu_seconds(pid)
         bodies = [
             orjson.dumps({"metadata": {"name": f"map-{n}"}, "data": {"key": "x" * 100}})
             for n in range(WATCHED)
         ]
         await _spread(WATCHED, lambda n: client.call("POST", path, bodies[n]))
     events = WATCHERS * WATCHED
-    cpu = (_cpu(pid) - before) / events * 1e6
+    cpu = (cpu_seconds(pid) - before) / events * 1e6
     detail = f"{WATCHERS} watchers of {WATCHED} events, {cpu:.1f} us of the server each"
     _row("watch deliveries", events / (time.perf_counter() - start), "/s", detail)
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Seconds of processor time the server has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
@@ -319,7 +319,7 @@ def _resident(pid: int) -> float:
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="winkube-bench-") as name:
         folder = Path(name)
-        _certificate(folder)
+        write_certificate(folder)
         with socket.socket() as sock:
             sock.bind(("127.0.0.1", 0))
             # Listening starts before the server does: the first attempt waits instead of failing.

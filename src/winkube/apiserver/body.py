@@ -39,6 +39,8 @@ async def read_body(request: web.BaseRequest) -> bytes:
     if request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
+    elif request.content.is_eof():
+        return request.content.read_nowait()  # it came with the header: nothing to wait for
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             return await _read_all(request)

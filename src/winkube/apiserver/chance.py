@@ -5,7 +5,6 @@ children would repeat each other).
 """
 
 import random
-from uuid import UUID
 
 from winkube.base.ids import SUFFIX_ALPHABET
 
@@ -15,7 +14,10 @@ class Chance:
         self._random = random.Random(seed)
 
     def uid(self) -> str:
-        return str(UUID(int=self._random.getrandbits(128), version=4))
+        """A random UUID (version 4, RFC 9562) without the object: every write takes one."""
+        text = f"{self._random.getrandbits(128):032x}"
+        variant = "89ab"[int(text[16], 16) & 3]
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
     def suffix(self) -> str:
         return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))

@@ -4,6 +4,7 @@ This is the one place of the API server that catches everything.
 """
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
@@ -147,8 +148,11 @@ class Edge:
         call = Call(request, target, served, verb, user, query)
         if target.subresource not in _STREAMED:
             call.output = negotiate(request.headers.get("Accept", ""))
-        with self._metrics.measure(verb, target):
+        start = time.perf_counter()
+        try:
             return await self._handler(call)(call)
+        finally:
+            self._metrics.count(verb, target, time.perf_counter() - start)
 
     def _handler(self, call: Call) -> SubresourceHandler:
         target, kind = call.target, call.served.kind

@@ -1,9 +1,5 @@
 """Counters of the API server, for /metrics: names and labels as upstream's."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from winkube.apiserver.cache import Cache
@@ -32,16 +28,11 @@ class Metrics:
 
         self._known: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
 
-    @contextmanager
-    def measure(self, verb: str, target: Target) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            counter, seconds = self._children(verb, target)
-            counter.inc()
-            if verb != "watch":
-                seconds.observe(time.perf_counter() - start)
+    def count(self, verb: str, target: Target, elapsed: float) -> None:
+        counter, seconds = self._children(verb, target)
+        counter.inc()
+        if verb != "watch":
+            seconds.observe(elapsed)
 
     def _children(self, verb: str, target: Target) -> tuple[Counter, Histogram]:
         """Looking up labels costs more than counting does."""

@@ -1,5 +1,7 @@
 """Time as a dependency: components take a Clock, tests hand them a fake one."""
 
+import functools
+import math
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -25,6 +27,11 @@ class SystemClock:
 
 def to_rfc3339(seconds: float) -> str:
     """Render as metav1.Time: whole seconds, UTC."""
+    return _second(math.floor(seconds))
+
+
+@functools.lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

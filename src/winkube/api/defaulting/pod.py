@@ -20,15 +20,15 @@ def default_pod(obj: JsonObject) -> None:
     _default_pod_requests(spec)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
-    default_pod_status(obj)
+    default_pod_status(obj, qos_class(spec))
 
 
-def default_pod_status(obj: JsonObject) -> None:
+def default_pod_status(obj: JsonObject, quality: str) -> None:
     """Of a pod whose spec is complete."""
     status = obj.setdefault("status", {})
     status.setdefault("phase", "Pending")
     if not status.get("qosClass"):
-        status["qosClass"] = qos_class(obj["spec"])
+        status["qosClass"] = quality
 
 
 def default_template(template: JsonObject | None) -> None:

@@ -21,6 +21,7 @@ from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
 _MAX_REMEMBERED_BYTES: Final = 16 * 1024
+Completed = tuple[bytes, str]  # the spec as text, and the pod's quality of service
 
 
 def accept(
@@ -46,12 +47,12 @@ def accept(
     if completed is None:
         apply_defaults(kind, obj)
     else:
-        obj["spec"] = orjson.loads(completed)
-        default_pod_status(obj)
+        obj["spec"] = orjson.loads(completed[0])
+        default_pod_status(obj, completed[1])
     return obj
 
 
-def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> bytes | None:
+def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> Completed | None:
     """The completed spec of a pod; None for whatever has to go the long way."""
     spec = obj.get("spec")
     if kind.kind != "Pod" or kind.group or type(spec) is not dict:
@@ -63,14 +64,14 @@ def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) ->
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> bytes | None:
+def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> Completed | None:
     """Checked, pruned and with defaults; None when there is something to say about it."""
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
     if not check_fields(schema, kind, obj).clean:
         return None
     prune(schema, kind, obj)
     apply_defaults(kind, obj)
-    return orjson.dumps(obj["spec"])
+    return orjson.dumps(obj["spec"]), obj["status"]["qosClass"]
 
 
 def _check_type(kind: Kind, obj: JsonObject) -> None:
