@@ -1,10 +1,11 @@
-"""The headline numbers: ``up`` by step, Windows pod start, memory by process.
+"""The headline numbers: ``up`` by step, Windows pod start, idle cost, memory by process, ``down``.
 
 The field's published numbers stand beside ours as ratios; they were taken on other machines, so a
 ratio is a sense of scale and not a race.
 """
 
-import json
+import asyncio
+import contextlib
 import os
 import re
 import statistics
@@ -12,14 +13,22 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
-NAME = "bench"
-PODS = 20
+from winkube.api.errors import NotFoundError
+from winkube.base.types import JsonObject
+from winkube.client.config import load_kubeconfig
+from winkube.client.resource import PODS
+from winkube.client.rest import ApiClient
+
+NAME = os.environ.get("WINKUBE_BENCH_NAME", "bench")
+STARTS = 20
 RUNS = 3
+IDLE_SECONDS = 30.0
 PUBLISHED_UP = {"k3d": 19.9, "kind": 33.0, "minikube": 50.8}
 WINDOWS_GATE = {"p50": 30.0, "p99": 59.0}
+STAGES = ("bound to a node", "container runs", "answers HTTP 200")
 
 
 def winkube(env: dict[str, str], *args: str) -> str:
@@ -28,81 +37,133 @@ def winkube(env: dict[str, str], *args: str) -> str:
     return done.stdout + done.stderr
 
 
-def kubectl(env: dict[str, str], *args: str, stdin: str = "") -> str:
-    done = subprocess.run(
-        ["kubectl", *args], env=env, input=stdin, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
 def measure_up(env: dict[str, str]) -> None:
     steps: dict[str, list[float]] = {}
-    for _ in range(RUNS):
-        winkube(env, "down", "--name", NAME)
+    downs = []
+    winkube(env, "down", "--name", NAME)
+    for run in range(RUNS):
         began = time.monotonic()
         text = winkube(env, "up", "--name", NAME)
-        steps.setdefault("total", []).append(time.monotonic() - began)
+        total = time.monotonic() - began
         for title, seconds in re.findall(r"✓ (.+?)\s+(\d+\.\d+) s", text):
             steps.setdefault(title, []).append(float(seconds))
+        steps.setdefault("total, with the interpreter", []).append(total)
+        if run < RUNS - 1:
+            began = time.monotonic()
+            winkube(env, "down", "--name", NAME)
+            downs.append(time.monotonic() - began)
     print(f"winkube up, warm, 1 Linux + 2 Windows nodes, median of {RUNS}")
     for title, values in steps.items():
-        print(f"  {title:<22} {statistics.median(values):6.2f} s")
-    total = statistics.median(steps["total"])
+        print(f"  {title:<28} {statistics.median(values):6.2f} s")
+    total = statistics.median(steps["total, with the interpreter"])
     for tool, seconds in PUBLISHED_UP.items():
-        print(f"  {tool} (published) / ours {seconds / total:11.1f} x")
+        print(f"  {f'{tool} (published) / ours':<28} {seconds / total:6.1f} x")
+    print(f"winkube down                   {statistics.median(downs):6.2f} s")
 
 
-def pod(name: str) -> str:
-    return json.dumps(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name},
-            "spec": {
-                "nodeSelector": {"kubernetes.io/os": "windows"},
-                "terminationGracePeriodSeconds": 0,
-                "containers": [{"name": "iis", "image": "microsoft/iis"}],
-            },
-        }
-    )
+def pod(name: str) -> JsonObject:
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "nodeSelector": {"kubernetes.io/os": "windows"},
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "iis", "image": "microsoft/iis"}],
+        },
+    }
 
 
-def answers(address: str) -> bool:
+async def answers(address: str) -> bool:
+    """Ask from this process: a program per question would slow down what it measures."""
     try:
-        with urllib.request.urlopen(f"http://{address}/", timeout=0.5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
+        async with asyncio.timeout(0.5):
+            reader, writer = await asyncio.open_connection(address, 80)
+            writer.write(b"GET / HTTP/1.0\r\n\r\n")
+            line = await reader.readline()
+            writer.close()
+    except (OSError, TimeoutError):
         return False
+    return b" 200 " in line
 
 
-def start_one(env: dict[str, str], name: str) -> float:
-    """Create to HTTP 200, asked for from the host through a route to the pod."""
-    began = time.monotonic()
-    kubectl(env, "create", "-f", "-", stdin=pod(name))
-    path = "{.status.podIP} {.status.hostIP}"
-    while True:
-        words = kubectl(env, "get", "pod", name, "-o", f"jsonpath={path}").split()
-        if len(words) == 2:
-            break
-        time.sleep(0.02)
-    address, node = words
+@contextlib.contextmanager
+def routed(address: str, node: str) -> Iterator[None]:
+    """Reach a pod from the host, past every Service."""
     subprocess.run(["ip", "route", "replace", f"{address}/32", "via", node], check=True)
     try:
-        while not answers(address):
-            time.sleep(0.01)
-        return time.monotonic() - began
+        yield
     finally:
         subprocess.run(["ip", "route", "del", f"{address}/32"], check=True)
-        kubectl(env, "delete", "pod", name, "--now", "--wait=false")
 
 
-def measure_pods(env: dict[str, str]) -> None:
-    times = sorted(start_one(env, f"start-{index}") for index in range(PODS))
+async def until_answers(address: str) -> None:
+    while True:
+        if await answers(address):
+            return
+        await asyncio.sleep(0.005)
+
+
+async def until_gone(client: ApiClient, name: str) -> None:
+    with contextlib.suppress(NotFoundError):
+        while True:
+            await client.get(PODS, name, namespace="default")
+            await asyncio.sleep(0.05)
+
+
+async def start_one(client: ApiClient, name: str) -> list[float]:
+    """Seconds from the create to each stage."""
+    listing = await client.list(PODS, namespace="default", limit=1)
+    began = time.monotonic()
+    bound = 0.0
+    async with client.watch(
+        PODS, namespace="default", resource_version=listing["metadata"]["resourceVersion"]
+    ) as events:
+        await client.create(PODS, pod(name), namespace="default")
+        async for _, obj in events:
+            if obj["metadata"]["name"] != name:
+                continue
+            bound = bound or (time.monotonic() - began if obj["spec"].get("nodeName") else 0.0)
+            status = obj["status"]
+            if status["phase"] == "Running" and status.get("podIP"):
+                break
+        running = time.monotonic() - began
+    with routed(status["podIP"], status["hostIP"]):
+        await until_answers(status["podIP"])
+        answered = time.monotonic() - began
+    await client.delete(PODS, name, namespace="default", options={"gracePeriodSeconds": 0})
+    await until_gone(client, name)
+    return [bound, running, answered]
+
+
+async def measure_pods(kubeconfig: Path) -> None:
+    async with ApiClient(load_kubeconfig(kubeconfig)) as client:
+        rows = [await start_one(client, f"start-{index}") for index in range(STARTS)]
+    print(f"\nWindows pod, from create, {STARTS} in a row")
+    for title, values in zip(STAGES, map(sorted, zip(*rows, strict=True)), strict=True):
+        print(f"  {title:<28} p50 {statistics.median(values):5.2f} s   p99 {values[-1]:5.2f} s")
+    times = sorted(row[-1] for row in rows)
     found = {"p50": statistics.median(times), "p99": times[-1]}
-    print(f"\nWindows pod, create to HTTP 200, {PODS} in a row")
     for title, seconds in found.items():
         ratio = WINDOWS_GATE[title] / seconds
-        print(f"  {title} {seconds:6.2f} s   upstream's own gate / ours {ratio:6.1f} x")
+        print(f"  {f'upstream gate / ours, {title}':<28} {ratio:5.1f} x")
+
+
+def cluster_cpu() -> float:
+    """Seconds of processor time of all processes of the cluster, their ended children included."""
+    total = 0.0
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"/winkube/{NAME}/" in (process / "cgroup").read_text():
+                fields = (process / "stat").read_text().rpartition(")")[2].split()
+                total += sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return total
+
+
+def measure_idle() -> None:
+    time.sleep(5)
+    before = cluster_cpu()
+    time.sleep(IDLE_SECONDS)
+    share = (cluster_cpu() - before) / IDLE_SECONDS
+    print(f"\nIdle, no pods, over {IDLE_SECONDS:.0f} s: {share:.1%} of one processor")
 
 
 def measure_memory(env: dict[str, str]) -> None:
@@ -117,10 +178,16 @@ def measure_memory(env: dict[str, str]) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "KUBECONFIG": str(Path(folder) / "config")}
+        kubeconfig = Path(folder) / "config"
+        env = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         try:
             measure_up(env)
-            measure_pods(env)
+            asyncio.run(measure_pods(kubeconfig))
+            measure_idle()
             measure_memory(env)
         finally:
             winkube(env, "down", "--name", NAME)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Final
 from winkube.cluster.components import cgroup_of, plan_components
 from winkube.cluster.errors import StartError
 from winkube.cluster.preload import preload
-from winkube.cluster.process import ProcessId, end, load_record
+from winkube.cluster.process import ProcessId, load_record
 from winkube.cluster.state import ClusterState
 from winkube.cluster.supervisor import (
     SUPERVISOR,
@@ -83,12 +84,24 @@ def _become_supervisor(state: ClusterState, word: int) -> None:
         if os.fork():
             os._exit(0)
         preload()
-        if os.read(word, 1):
+        if is_told(word):
             os.close(word)
             Supervisor(supervisor_config(state)).run()
     finally:
         sys.stderr.flush()
         os._exit(0)
+
+
+def is_told(word: int) -> bool:
+    """Wait for the word to begin; it counts only while the one who said it is still there.
+
+    A command that was killed right after it may have been followed by ``down``, which leaves
+    nothing to begin with.
+    """
+    said = os.read(word, 1)
+    poll = select.poll()
+    poll.register(word, 0)
+    return bool(said) and not poll.poll(0)
 
 
 def _close_inherited(*, keep: int) -> None:
@@ -107,11 +120,3 @@ def supervisor_config(state: ClusterState) -> SupervisorConfig:
         cgroup=cgroup_of(state, "system"),
         components=plan_components(state),
     )
-
-
-def stop_supervisor(state: ClusterState) -> None:
-    """End the supervisor, which ends its components, the guard among them, before it goes."""
-    guard_record = record_path(state.paths.run / "pids", "guard")
-    while left := [p for p in (running_supervisor(state), load_record(guard_record)) if p]:
-        # A guard without a supervisor is about to start one: whoever comes first is ended first.
-        end(left[:1], grace=_STOP_SECONDS)

@@ -7,7 +7,6 @@ from typing import Any
 import yaml
 
 from winkube.base.types import JsonObject
-from winkube.cluster import pki
 from winkube.cluster.errors import ClusterError
 from winkube.cluster.state import ClusterState, write_private
 
@@ -22,6 +21,8 @@ class KubeconfigError(ClusterError):
 
 
 def admin_kubeconfig(state: ClusterState) -> JsonObject:
+    from winkube.cluster import pki  # not for taking a context out
+
     admin = pki.pair(state, "admin")
     name = state.spec.context
     return {

@@ -1,8 +1,7 @@
-"""Bringing a cluster up and taking it down.
+"""Bringing a cluster up.
 
 ``up`` is a list of idempotent steps; running it again on a live cluster repairs and reports, and a
-crash between two steps is met by the next ``up`` or ``down``. ``down`` needs nothing but the names:
-it ends every process of the cluster's control group and removes what lies in its folders.
+crash between two steps is met by the next ``up`` or ``down`` (``teardown``).
 """
 
 import asyncio
@@ -25,13 +24,11 @@ from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
 from winkube.cluster import addons, kubeconfig, pki, preflight
 from winkube.cluster.components import admin_client_config, log_file
-from winkube.cluster.daemon import prepared_supervisor, stop_supervisor
-from winkube.cluster.errors import BusyError, ChangedError, NoSuchClusterError, StartError
+from winkube.cluster.daemon import prepared_supervisor
+from winkube.cluster.errors import ChangedError, NoSuchClusterError, StartError
 from winkube.cluster.linux_root import ensure_template
-from winkube.cluster.process import ProcessId, end
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
-from winkube.linux import cgroup, mount
 from winkube.machines import underlay
 from winkube.machines.personality import find_personality
 from winkube.machines.windows_host import ensure_windows_host
@@ -71,38 +68,6 @@ def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterStat
         return state
 
 
-def down(home: Home, name: str) -> None:
-    """Remove everything of this cluster, whatever state it is in."""
-    _interrupt(home, name)
-    with exclusive(home, name, "down"):
-        paths = home.cluster(name)
-        with contextlib.suppress(NoSuchClusterError):
-            stop_supervisor(load_state(home, name))
-        _end_group(f"/winkube/{name}")
-        for folder in (paths.run, paths.state):
-            mount.umount_all(folder)
-        underlay.delete_underlay(name)
-        cgroup.remove(f"/winkube/{name}")
-        for root in cgroup.hierarchies().roots:
-            with contextlib.suppress(OSError):  # another cluster is still in there
-                (root / "winkube").rmdir()
-        for folder in (paths.run, paths.state):
-            shutil.rmtree(folder, ignore_errors=False, onerror=_retry_unmounted)
-    (home.clusters / f"{name}.lock").unlink(missing_ok=True)
-
-
-def _interrupt(home: Home, name: str) -> None:
-    """Who takes a cluster down does not want it to come up: end an ``up`` that is under way."""
-    try:
-        with exclusive(home, name, "down"):
-            return
-    except BusyError as busy:
-        holder = ProcessId.of(busy.pid) if busy.action == "up" else None
-        if holder is None:
-            raise
-        end([holder], grace=2.0)
-
-
 def check_unchanged(home: Home, spec: ClusterSpec) -> None:
     """A cluster is made once: what is asked of it later has to be what it is."""
     with contextlib.suppress(NoSuchClusterError):
@@ -111,29 +76,6 @@ def check_unchanged(home: Home, spec: ClusterSpec) -> None:
             linux = sum(node.os == "linux" for node in made.nodes)
             nodes = f"{linux} Linux and {len(made.nodes) - linux} Windows nodes"
             raise ChangedError(spec.name, nodes)
-
-
-def exists(home: Home, name: str) -> bool:
-    paths = home.cluster(name)
-    return paths.state.exists() or paths.run.exists() or cgroup.exists(f"/winkube/{name}")
-
-
-def _retry_unmounted(call: object, path: str, error: object) -> None:
-    """A mount that appeared late: detach it and go on; what is gone already is fine."""
-    if not Path(path).exists():
-        return
-    mount.umount_all(Path(path))
-    if Path(path).is_dir():
-        shutil.rmtree(path)
-    else:
-        Path(path).unlink(missing_ok=True)
-
-
-def _end_group(path: str) -> None:
-    processes = [found for pid in cgroup.pids(path) if (found := ProcessId.of(pid)) is not None]
-    own = os.getpid()
-    end([process for process in processes if process.pid != own], grace=0.0)
-    cgroup.kill_all(path)
 
 
 def _clear_after_reboot(home: Home, name: str) -> None:

@@ -1,7 +1,7 @@
 """Notice what happened in the runtime: list everything, compare, wake the pods that changed.
 
 The pace follows the work: several times a second while containers are starting or stopping, once a
-second otherwise.
+second otherwise, and hardly ever when the node is empty: only we could change that.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from winkube.wire.cri_client import CriError
 
 HOT_SECONDS: Final = 0.15
 CALM_SECONDS: Final = 1.0
+EMPTY_SECONDS: Final = 10.0
 STAY_HOT: Final = 5.0
 UNHEALTHY_AFTER: Final = 180.0
 
@@ -76,7 +77,7 @@ class Relister:
             return
         self._hurry.clear()
         try:
-            async with asyncio.timeout(CALM_SECONDS):
+            async with asyncio.timeout(CALM_SECONDS if self._snapshot else EMPTY_SECONDS):
                 await self._hurry.wait()
         except TimeoutError:
             return
