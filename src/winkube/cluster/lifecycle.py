@@ -29,6 +29,7 @@ from winkube.cluster.errors import ChangedError, NoSuchClusterError, StartError
 from winkube.cluster.linux_root import ensure_template
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
+from winkube.linux import cgroup
 from winkube.machines import underlay
 from winkube.machines.personality import find_personality
 from winkube.machines.windows_host import ensure_windows_host
@@ -48,7 +49,8 @@ class Steps(Protocol):
 
 def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterState:
     preflight.check(spec)
-    with exclusive(home, spec.name, "up"):
+    # In a group of the cluster: ``down`` ends the programs we call even when we are killed.
+    with exclusive(home, spec.name, "up"), cgroup.inside(f"/winkube/{spec.name}/up"):
         _clear_after_reboot(home, spec.name)
         state = _ensure_state(home, spec)
         with prepared_supervisor(state) as start:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from winkube.base.paths import Home
-from winkube.cluster.errors import BusyError
+from winkube.cluster.errors import BusyError, NoSuchClusterError
 from winkube.cluster.process import ProcessId, end, load_record
-from winkube.cluster.state import exclusive
+from winkube.cluster.state import CONTROL_PLANE, exclusive, load_state
 from winkube.cluster.supervisor import SUPERVISOR, record_path
 from winkube.linux import cgroup, mount
 from winkube.machines import underlay
@@ -30,7 +30,7 @@ def down(home: Home, name: str) -> None:
         _end_group(f"/winkube/{name}")
         for folder in (paths.run, paths.state):
             mount.umount_all(folder)
-        underlay.delete_underlay(name)
+        underlay.delete_underlay(name, _known_nodes(home, name))
         cgroup.remove(f"/winkube/{name}")
         for root in cgroup.hierarchies().roots:
             with contextlib.suppress(OSError):  # another cluster is still in there
@@ -43,6 +43,12 @@ def down(home: Home, name: str) -> None:
 def exists(home: Home, name: str) -> bool:
     paths = home.cluster(name)
     return paths.state.exists() or paths.run.exists() or cgroup.exists(f"/winkube/{name}")
+
+
+def _known_nodes(home: Home, name: str) -> list[str]:
+    with contextlib.suppress(NoSuchClusterError):
+        return [CONTROL_PLANE, *(node.name for node in load_state(home, name).spec.nodes)]
+    return []
 
 
 def _interrupt(home: Home, name: str) -> None:

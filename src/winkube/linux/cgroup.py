@@ -112,6 +112,32 @@ def add(path: str, pid: int) -> None:
         (folder / "cgroup.procs").write_text(str(pid))
 
 
+@contextlib.contextmanager
+def inside(path: str) -> Iterator[None]:
+    """Run the block, and every process it starts, in the group; then go back where we were."""
+    before = parse_places(Path("/proc/self/cgroup").read_text(), hierarchies())
+    ensure(path)
+    add(path, os.getpid())
+    try:
+        yield
+    finally:
+        for folder in before:
+            with contextlib.suppress(OSError):  # taken away meanwhile: we stay where we are
+                (folder / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def parse_places(text: str, mounted: Hierarchies) -> list[Path]:
+    """Read /proc/<pid>/cgroup: the folder of the process in each hierarchy."""
+    found = []
+    for line in text.splitlines():
+        _, controllers, place = line.split(":", 2)
+        name = controllers.partition(",")[0].removeprefix("name=")
+        root = mounted.v1.get(name) if name else mounted.v2 or mounted.v1.get("unified")
+        if root is not None:
+            found.append(root / place.lstrip("/"))
+    return found
+
+
 def _tree(folder: Path) -> Iterator[Path]:
     """The folder and all below it, children first."""
     with contextlib.suppress(FileNotFoundError):

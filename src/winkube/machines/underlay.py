@@ -207,6 +207,10 @@ def _namespaces_of(cluster: str) -> list[str]:
     return [name for name in names if link.links(name)["lo"].get("ifalias") == mark]
 
 
+def _unmarked(names: Iterable[str]) -> list[str]:
+    return [n for n in names if netns_exists(n) and not link.links(n)["lo"].get("ifalias")]
+
+
 def _pod_namespaces_of(nodes: Iterable[str]) -> list[str]:
     """Pods' namespaces: a node's namespace name, then 12 hex digits of the HNS namespace."""
     return [
@@ -217,8 +221,11 @@ def _pod_namespaces_of(nodes: Iterable[str]) -> list[str]:
     ]
 
 
-def delete_underlay(cluster: str) -> None:
-    """Remove every piece of the cluster's underlay that exists, whatever state a crash left."""
+def delete_underlay(cluster: str, known: Iterable[str] = ()) -> None:
+    """Remove every piece of the cluster's underlay that exists, whatever state a crash left.
+
+    ``known`` are names of its nodes: their namespaces are ours though a crash left them unmarked.
+    """
     outbound.remove(cluster)
     tor = netns_name(cluster, "tor")
     if netns_exists(tor):
@@ -227,7 +234,7 @@ def delete_underlay(cluster: str) -> None:
         link.batch([f"link delete {name}" for name in ports], netns=tor, force=True)
     if host_link(cluster) in link.links():
         link.batch([f"link delete {host_link(cluster)}"], force=True)
-    nodes = _namespaces_of(cluster)
+    nodes = [*_namespaces_of(cluster), *_unmarked(netns_name(cluster, name) for name in known)]
     for name in (*_pod_namespaces_of(nodes), *nodes, tor):
         delete_netns(name)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from winkube.linux import link
-from winkube.linux.netns import list_netns, netns_exists
+from winkube.linux.netns import create_netns, list_netns, netns_exists
 from winkube.machines.underlay import (
     NodeSpec,
     UnderlaySpec,
@@ -72,6 +72,15 @@ def test_clusters_with_like_names_do_not_touch_each_other() -> None:
     delete_underlay(CLUSTER)
     assert netns_exists(netns_name(TWIN, "win-1"))
     assert ping(None, twin.nodes[0].ip)
+
+
+def test_namespaces_that_a_killed_start_left_unmarked_go_with_their_cluster() -> None:
+    create_netns(netns_name(CLUSTER, "win-1"))
+    create_netns(netns_name(CLUSTER, "b-win-1"))  # the twin's node, unmarked as well
+    delete_underlay(CLUSTER, ["cp", "win-1"])
+    assert not netns_exists(netns_name(CLUSTER, "win-1"))
+    assert netns_exists(netns_name(TWIN, "win-1"))
+    delete_underlay(TWIN, ["win-1"])
 
 
 def test_a_node_that_left_the_spec_is_removed() -> None:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from winkube.linux.cgroup import parse_hierarchies
+from winkube.linux.cgroup import parse_hierarchies, parse_places
 
 V1 = """\
 tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
@@ -32,3 +32,19 @@ def test_a_version_two_machine_has_one_root() -> None:
 
 def test_a_controller_that_is_not_mounted_has_no_folder() -> None:
     assert parse_hierarchies(V1).folder("/winkube", "pids") is None
+
+
+def test_the_places_of_a_process_are_found_in_every_kind_of_hierarchy() -> None:
+    unified = parse_hierarchies("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
+    assert parse_places("0::/user.slice/a:b\n", unified) == [Path("/sys/fs/cgroup/user.slice/a:b")]
+    hybrid = parse_hierarchies(
+        "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n"
+        "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"
+        "cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0\n"
+    )
+    text = "9:name=systemd:/\n4:cpu,cpuacct:/x\n3:hugetlb:/y\n0::/z\n"
+    assert parse_places(text, hybrid) == [
+        Path("/sys/fs/cgroup/systemd"),
+        Path("/sys/fs/cgroup/cpu,cpuacct/x"),
+        Path("/sys/fs/cgroup/unified/z"),
+    ]
