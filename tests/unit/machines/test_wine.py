@@ -75,6 +75,13 @@ def test_a_personality_is_registry_data() -> None:
     }
 
 
+def test_no_container_starts_the_maker_of_menus() -> None:
+    key = "Software\\Microsoft\\Windows\\CurrentVersion\\RunServices"
+    content = registry.edit(CONTENT, {key: {"winemenubuilder": registry.text("winemenubuilder")}})
+    edited = registry.edit(content, plan_changes(find_personality("ltsc2019")))
+    assert registry.values_of(edited, key, ["winemenubuilder"]) == {}
+
+
 def test_the_mirror_is_that_of_the_machines_own_release() -> None:
     text = "http://a/sec/|x-security|Debian\nhttp://a/debian/|x|Debian\nhttp://b/|y|Other\n"
     assert choose_mirror(parse_targets(text)) == "http://a/debian"

@@ -29,7 +29,7 @@ _VERSION_KEYS: Final = (
     "Software\\Microsoft\\Windows NT\\CurrentVersion",
     "Software\\Wow6432Node\\Microsoft\\Windows NT\\CurrentVersion",
 )
-_EDITION: Final = 11  # raise it when the values below change
+_EDITION: Final = 12  # raise it when the values below change
 
 
 def plan_changes(personality: Personality) -> registry.Changes:
@@ -62,6 +62,8 @@ def plan_changes(personality: Personality) -> registry.Changes:
         "System\\ControlSet001\\Control\\ProductOptions": {
             "ProductType": registry.text("ServerNT"),
         },
+        # Wine would start it with every container, for start menus that nobody sees.
+        "Software\\Microsoft\\Windows\\CurrentVersion\\RunServices": {"winemenubuilder": None},
     }
 
 
