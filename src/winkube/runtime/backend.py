@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import termios
+import tty
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -170,6 +171,8 @@ async def _exec_on_pipes(plan: ExecPlan, streams: Streams) -> int:
 async def _exec_on_terminal(plan: ExecPlan, streams: Streams) -> int:
     """Give runc a terminal of ours; it has one inside and copies between the two."""
     outer, inner = os.openpty()
+    # Wine's console does its own line editing, but says so to the terminal only after the prompt.
+    tty.setraw(inner)
     try:
         if not streams.resize.empty():
             _set_size(outer, *streams.resize.get_nowait())
