@@ -1,5 +1,8 @@
 """``winkube up``: start a cluster, or repair the one that is there."""
 
+import os
+import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -63,11 +66,11 @@ def _say_what_next(state: ClusterState, seconds: float, *, kubeconfig: bool) -> 
     console.print(table)
     console.print(f"\nCluster [bold]{state.spec.name}[/] is ready after {seconds:.1f} s. Try:\n")
     if not kubeconfig:
-        console.print(f"  winkube status --name {state.spec.name}")
+        console.print(f"  {_program()} status --name {state.spec.name}")
         return
     for line in _next_commands(state):
         console.print(f"  {line}", highlight=False)
-    console.print(f"\nStop it with: winkube down{_name_option(state)}", highlight=False)
+    console.print(f"\nStop it with: {_program()} down{_name_option(state)}", highlight=False)
 
 
 def _next_commands(state: ClusterState) -> list[str]:
@@ -79,6 +82,11 @@ def _next_commands(state: ClusterState) -> list[str]:
         "kubectl rollout status deploy/iis",
         "kubectl exec deploy/iis -- cmd /c ver",
     ]
+
+
+def _program() -> str:
+    """What to type: our name where the shell finds it, else the path we were started by."""
+    return "winkube" if shutil.which("winkube") else os.path.relpath(sys.argv[0])
 
 
 def _name_option(state: ClusterState) -> str:
