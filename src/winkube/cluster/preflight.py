@@ -11,7 +11,8 @@ from winkube.cluster.spec import ClusterSpec
 
 # program -> Debian package
 _EVERYWHERE: Final = {"ip": "iproute2", "nft": "nftables", "runc": "runc"}
-_LINUX: Final = {"containerd": "containerd", "ctr": "containerd"}
+# iptables: the port mapping plugin calls it for host ports.
+_LINUX: Final = {"containerd": "containerd", "ctr": "containerd", "iptables": "iptables"}
 _WINDOWS: Final = {
     "conmon": "conmon",
     "mmdebstrap": "mmdebstrap",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from winkube.cluster.preflight import Machine, plan_problems
 from winkube.cluster.spec import ClusterSpec, plan_nodes
 
-PROGRAMS = "ip nft runc containerd ctr conmon mmdebstrap x86_64-w64-mingw32-gcc"
+PROGRAMS = "ip nft runc containerd ctr iptables conmon mmdebstrap x86_64-w64-mingw32-gcc"
 GOOD = Machine(
     root=True, programs=frozenset(PROGRAMS.split()), cni=True, busybox=True, overlayfs=True
 )
