@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help deps up down test unit integration e2e bench check format
+.PHONY: help deps up down test unit integration e2e upstream bench check format
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,10 +33,13 @@ unit: $(BIN)/.installed ## seconds, no root
 	@$(BIN)/pytest -q tests/unit
 
 test: deps ## everything
-	@$(BIN)/pytest -q tests/unit tests/integration tests/e2e
+	@$(BIN)/pytest -q tests/unit tests/integration tests/upstream tests/e2e
 
 e2e: deps ## the real cluster only
 	@$(BIN)/pytest -q tests/e2e
+
+upstream: ## build upstream's control plane, so that tests and benchmarks compare with it
+	@tools/build-upstream
 
 bench: deps ## print the tables of bench/
 	@$(BIN)/python -m bench

@@ -1,0 +1,92 @@
+"""One part of winkube's control plane as a process: ``python -m winkube.testing.part``."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from winkube.client.config import ClientConfig
+from winkube.client.rest import ApiClient
+from winkube.testing.keys import Keys
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(512)
+    listener.setblocking(False)
+    return listener
+
+
+async def serve_api(keys: Keys, port: int) -> None:
+    from winkube.apiserver.config import ApiServerConfig
+    from winkube.apiserver.server import ApiServer
+
+    config = ApiServerConfig(
+        sockets=(_listen(port),),
+        cert_file=keys.server.cert,
+        key_file=keys.server.key,
+        client_ca_file=keys.ca,
+        kubelet_client_cert=keys.admin.cert,
+        kubelet_client_key=keys.admin.key,
+        kubelet_ca=keys.ca,
+        store_path=keys.folder / "store.db",
+        service_account_key=keys.service_account,
+        service_account_issuer="https://kubernetes.default.svc",
+        advertise_address="127.0.0.1",
+        advertise_port=port,
+    )
+    await ApiServer(config).run()
+
+
+async def control(keys: Keys, port: int) -> None:
+    from winkube.controllers.config import ControllerConfig
+    from winkube.controllers.manager import ControllerManager
+
+    config = ControllerConfig(root_ca=keys.ca.read_bytes())
+    async with ApiClient(_client(keys, port, "system:kube-controller-manager")) as client:
+        await ControllerManager(client, config).run()
+
+
+async def schedule(keys: Keys, port: int) -> None:
+    from winkube.scheduler.scheduler import Scheduler
+
+    async with ApiClient(_client(keys, port, "system:kube-scheduler")) as client:
+        await Scheduler(client).run()
+
+
+def _client(keys: Keys, port: int, user: str) -> ClientConfig:
+    # On an upstream API server the component's own RBAC names other service accounts than ours:
+    # the privileges of one who runs all controllers are an administrator's there.
+    return keys.client(port, keys.issue(user, ("system:masters",)))
+
+
+_PARTS = {"apiserver": serve_api, "controllers": control, "scheduler": schedule}
+
+
+async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await work
+
+
+def main() -> None:
+    part, folder, port = sys.argv[1:]
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port))))
+
+
+if __name__ == "__main__":
+    main()

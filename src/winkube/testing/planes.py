@@ -1,0 +1,256 @@
+"""Control planes of two makes, process by process: winkube's and upstream's.
+
+Every part is a process of its own on loopback, so that any can be replaced by the other make's,
+or killed. ``upstream_folder`` says where ``make upstream`` put the programs, or None: tests that
+compare live are then skipped, and recorded answers are compared instead.
+"""
+
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from winkube.base.errors import WinkubeError
+from winkube.client.config import ClientConfig
+from winkube.testing.keys import Keys
+
+Make = Literal["winkube", "upstream"]
+SERVICE_CIDR: Final = "10.96.0.0/12"
+CLUSTER_CIDR: Final = "10.244.0.0/16"
+_START_SECONDS: Final = 90.0
+_STOP_SECONDS: Final = 10.0
+
+
+class PlaneError(WinkubeError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """One API server that answers."""
+
+    make: Make
+    keys: Keys
+    port: int
+    pid: int
+
+    @property
+    def folder(self) -> Path:
+        return self.keys.folder
+
+    @property
+    def client(self) -> ClientConfig:
+        return self.keys.client(self.port)
+
+    def kubeconfig(self, user: str = "", groups: tuple[str, ...] = ()) -> Path:
+        return self.keys.kubeconfig(self.port, self.keys.issue(user, groups) if user else None)
+
+
+def upstream_folder() -> Path | None:
+    """Where the upstream programs are, when all were built and etcd is installed."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    home = Path(os.environ.get("WINKUBE_UPSTREAM") or Path(cache) / "winkube" / "upstream")
+    folder = home / _upstream_version()
+    return folder if (folder / "complete").exists() and shutil.which("etcd") else None
+
+
+def _upstream_version() -> str:
+    module = Path(__file__).parents[3] / "tools" / "upstream" / "go.mod"
+    found = re.search(r"^require k8s\.io/kubernetes (v\S+)$", module.read_text(), re.MULTILINE)
+    assert found is not None, f"{module} names no version"
+    return found[1]
+
+
+@contextmanager
+def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[Plane]:
+    """An API server with an empty store; ``extra`` are more upstream flags."""
+    folder.mkdir(parents=True, exist_ok=True)
+    keys = Keys(folder)
+    keys.write()
+    with contextlib.ExitStack() as stack:
+        port = free_port()
+        if make == "winkube":
+            command = _our_part("apiserver", folder, port)
+        else:
+            etcd = stack.enter_context(_etcd(folder))
+            command = [*_upstream_api_server(keys, port, etcd), *extra]
+        pid = stack.enter_context(process(command, folder / f"{make}-apiserver.log"))
+        plane = Plane(make, keys, port, pid)
+        _await_ready(plane)
+        yield plane
+
+
+@contextmanager
+def controllers(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[int]:
+    if make == "winkube":
+        command = _our_part("controllers", plane.folder, plane.port)
+    else:
+        command = [*_upstream_controllers(plane), *extra]
+    with process(command, plane.folder / f"{make}-controllers.log") as pid:
+        yield pid
+
+
+@contextmanager
+def scheduler(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[int]:
+    if make == "winkube":
+        command = _our_part("scheduler", plane.folder, plane.port)
+    else:
+        command = [
+            str(_program("kube-scheduler")),
+            f"--kubeconfig={plane.kubeconfig('system:kube-scheduler')}",
+            "--leader-elect=false",
+            "--secure-port=0",
+            *extra,
+        ]
+    with process(command, plane.folder / f"{make}-scheduler.log") as pid:
+        yield pid
+
+
+@contextmanager
+def process(command: Sequence[str], log: Path) -> Iterator[int]:
+    """Run ``command`` until the block ends; what it says goes to ``log``."""
+    with log.open("ab") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+    try:
+        yield child.pid
+    finally:
+        child.send_signal(signal.SIGTERM)
+        try:
+            child.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _our_part(part: str, folder: Path, port: int) -> list[str]:
+    return [sys.executable, "-m", "winkube.testing.part", part, str(folder), str(port)]
+
+
+def _program(name: str) -> Path:
+    folder = upstream_folder()
+    if folder is None:
+        raise PlaneError(f"{name} is not built: run `make upstream`")
+    return folder / name
+
+
+@contextmanager
+def _etcd(folder: Path) -> Iterator[str]:
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    command = [
+        "etcd",
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--log-level=error",
+    ]
+    with process(command, folder / "etcd.log"):
+        yield client
+
+
+def _upstream_api_server(keys: Keys, port: int, etcd: str) -> list[str]:
+    return [
+        str(_program("kube-apiserver")),
+        f"--etcd-servers={etcd}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={port}",
+        f"--tls-cert-file={keys.server.cert}",
+        f"--tls-private-key-file={keys.server.key}",
+        f"--client-ca-file={keys.ca}",
+        f"--kubelet-client-certificate={keys.admin.cert}",
+        f"--kubelet-client-key={keys.admin.key}",
+        f"--requestheader-client-ca-file={keys.ca}",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={keys.admin.cert}",
+        f"--proxy-client-key-file={keys.admin.key}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={keys.service_account}",
+        f"--service-account-signing-key-file={keys.service_account}",
+        f"--service-cluster-ip-range={SERVICE_CIDR}",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        "--allow-privileged=true",
+        "--enable-aggregator-routing=true",
+    ]
+
+
+def _upstream_controllers(plane: Plane) -> list[str]:
+    keys = plane.keys
+    return [
+        str(_program("kube-controller-manager")),
+        f"--kubeconfig={plane.kubeconfig('system:kube-controller-manager')}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--allocate-node-cidrs=true",
+        f"--cluster-cidr={CLUSTER_CIDR}",
+        f"--service-cluster-ip-range={SERVICE_CIDR}",
+        f"--root-ca-file={keys.ca}",
+        f"--cluster-signing-cert-file={keys.ca}",
+        f"--cluster-signing-key-file={keys.ca_key}",
+        f"--service-account-private-key-file={keys.service_account}",
+        "--use-service-account-credentials=true",
+    ]
+
+
+def _await_ready(plane: Plane) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    context = plane.client.ssl_context()
+    while time.monotonic() < deadline:
+        if not _alive(plane.pid):
+            break
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            if _is_ready(plane.port, context):
+                return
+        time.sleep(0.05)
+    log = plane.folder / f"{plane.make}-apiserver.log"
+    last = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+    raise PlaneError(f"the {plane.make} API server did not become ready:\n{last}")
+
+
+def _is_ready(port: int, context: ssl.SSLContext | None) -> bool:
+    """Ready, and the namespace that every client begins with is there."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=5)
+    try:
+        for path in ("/readyz", "/api/v1/namespaces/default"):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            response.read()
+            if response.status != http.client.OK:
+                return False
+        return True
+    finally:
+        connection.close()
+
+
+def _alive(pid: int) -> bool:
+    """Whether the child runs; one that ended but was not waited for is a zombie."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

@@ -1,0 +1,239 @@
+"""The same conversation with two API servers: cases, their runner, what a comparison leaves out.
+
+A case is a list of steps in a namespace of its own; ``{ns}`` in paths and bodies stands for its
+name. A body may be a function of the answers so far (for resource versions). Answers are compared
+after everything that may differ between two right servers is replaced: see ``normalise``.
+"""
+
+import contextlib
+import http.client
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from winkube.client.config import ClientConfig
+
+Json = Any
+Answers = list["Answer"]
+Body = Json | str | bytes | Callable[[Answers], Json]
+
+JSON: Final = "application/json"
+MERGE: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+JSON_PATCH: Final = "application/json-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    verb: str
+    path: str
+    body: Body = None
+    type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``watch`` names collections whose events are compared at the end."""
+
+    name: str
+    steps: Sequence[Step]
+    watch: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: Json
+    warnings: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        made: dict[str, Json] = {"status": self.status, "body": self.body}
+        if self.warnings:
+            made["warnings"] = list(self.warnings)
+        return made
+
+
+class Conversation:
+    """A connection to one API server as its administrator."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        host, _, port = config.server.removeprefix("https://").partition(":")
+        self._connection = http.client.HTTPSConnection(
+            host, int(port), context=config.ssl_context(), timeout=60
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def ask(
+        self,
+        verb: str,
+        path: str,
+        body: Json | str | bytes = None,
+        *,
+        type: str = JSON,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        sent = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
+        said = {"Accept": JSON, **(headers or {})}
+        if sent is not None:
+            said["Content-Type"] = type
+        self._connection.request(verb, path, body=sent, headers=said)
+        response = self._connection.getresponse()
+        raw = response.read()
+        warnings = tuple(response.headers.get_all("Warning") or ())
+        return Answer(response.status, _parsed(raw), warnings)
+
+    def events(self, path: str, after: str) -> list[Json]:
+        """What a watch of ``path`` from ``after`` on has to tell by now."""
+        joint = "&" if "?" in path else "?"
+        query = f"{path}{joint}watch=1&resourceVersion={after}&timeoutSeconds=1"
+        self._connection.request("GET", query, headers={"Accept": JSON})
+        response = self._connection.getresponse()
+        return [json.loads(line) for line in response.read().splitlines() if line.strip()]
+
+
+def _parsed(raw: bytes) -> Json:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw.decode(errors="replace")
+
+
+@contextmanager
+def conversation(config: ClientConfig) -> Iterator[Conversation]:
+    talk = Conversation(config)
+    with contextlib.closing(talk):
+        yield talk
+
+
+def run_case(talk: Conversation, case: Case, namespace: str) -> list[Json]:
+    """All answers of a case, normalised; the last entries are the events of its watches."""
+    _prepare(talk, namespace)
+    versions = [_version_of(talk, _fill(path, namespace)) for path in case.watch]
+    answers: Answers = []
+    for step in case.steps:
+        body = step.body(answers) if callable(step.body) else step.body
+        answers.append(
+            talk.ask(
+                step.verb,
+                _fill(step.path, namespace),
+                _fill(body, namespace),
+                type=step.type,
+                headers=step.headers,
+            )
+        )
+    said = [normalise(answer.as_json(), namespace) for answer in answers]
+    for path, version in zip(case.watch, versions, strict=True):
+        events = talk.events(_fill(path, namespace), version)
+        said.append(normalise({"events": events}, namespace))
+    talk.ask("DELETE", f"/api/v1/namespaces/{namespace}")
+    return said
+
+
+def _prepare(talk: Conversation, namespace: str) -> None:
+    """The namespace with what controllers would add to it."""
+    made = talk.ask("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    assert made.status == http.client.CREATED, made
+    account = {"metadata": {"name": "default"}}
+    talk.ask("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", account)
+
+
+def _version_of(talk: Conversation, path: str) -> str:
+    version: str = talk.ask("GET", path).body["metadata"]["resourceVersion"]
+    return version
+
+
+def _fill(value: Json, namespace: str) -> Json:
+    if isinstance(value, str):
+        return value.replace("{ns}", namespace)
+    if isinstance(value, dict):
+        return {_fill(key, namespace): _fill(entry, namespace) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_fill(entry, namespace) for entry in value]
+    return value
+
+
+# Keys whose values no two servers share, wherever they stand.
+_OWN: Final = {
+    "uid": "<uid>",
+    "resourceVersion": "<version>",
+    "creationTimestamp": "<time>",
+    "deletionTimestamp": "<time>",
+    "lastTransitionTime": "<time>",
+    "lastUpdateTime": "<time>",
+    "expirationTimestamp": "<time>",
+    "time": "<time>",
+    "token": "<token>",
+    "continue": "<continue>",
+}
+_TEXT: Final = (
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d+\.\d+\b"), "<service address>"),
+    (re.compile(r"https://127\.0\.0\.1:\d+"), "<server>"),
+)
+
+
+def normalise(value: Json, namespace: str) -> Json:
+    if isinstance(value, dict):
+        made = {
+            normalise(key, namespace): _own(key, entry) or normalise(entry, namespace)
+            for key, entry in value.items()
+        }
+        _hide_generated(made)
+        return made
+    if isinstance(value, list):
+        return [normalise(entry, namespace) for entry in value]
+    if isinstance(value, str):
+        text = value.replace(namespace, "{ns}")
+        for pattern, word in _TEXT:
+            text = pattern.sub(word, text)
+        return text
+    return value
+
+
+def _own(key: str, entry: Json) -> Json:
+    return _OWN.get(key) if isinstance(entry, str) and entry else None
+
+
+def _hide_generated(made: dict[str, Json]) -> None:
+    """The random end of a generated name, and node ports nobody asked for by number."""
+    prefix = made.get("generateName")
+    if prefix and isinstance(made.get("name"), str) and made["name"].startswith(prefix):
+        made["name"] = prefix + "<random>"
+    port = made.get("nodePort")
+    if isinstance(port, int) and port >= 30000 and port != 30080:
+        made["nodePort"] = "<node port>"
+
+
+def differences(expected: Json, found: Json, path: str = "") -> Iterator[str]:
+    """One line per place where the two differ."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for key in sorted({*expected, *found}):
+            yield from _difference_at(expected, found, key, f"{path}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for number, (left, right) in enumerate(zip(expected, found, strict=True)):
+            yield from differences(left, right, f"{path}[{number}]")
+    elif expected != found or isinstance(expected, bool) != isinstance(found, bool):
+        yield f"{path}: upstream {_short(expected)}, winkube {_short(found)}"
+
+
+def _difference_at(
+    expected: dict[str, Json], found: dict[str, Json], key: str, path: str
+) -> Iterable[str]:
+    if key not in found:
+        return [f"{path}: upstream {_short(expected[key])}, winkube has none"]
+    if key not in expected:
+        return [f"{path}: upstream has none, winkube {_short(found[key])}"]
+    return differences(expected[key], found[key], path)
+
+
+def _short(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 400 else text[:400] + " …"
