@@ -39,6 +39,7 @@ from winkube.apiserver.subresource.token import Token
 from winkube.apiserver.verbs import Verbs
 from winkube.apiserver.watch import WatchServer
 from winkube.base.clock import Clock
+from winkube.base.types import JsonObject
 from winkube.store.types import Store
 
 
@@ -131,10 +132,10 @@ def _service_hook(config: ApiServerConfig, resources: Resources) -> ServiceHook:
 
 
 def _token_authority(config: ApiServerConfig, resources: Resources, clock: Clock) -> TokenAuthority:
-    def lookup(plural: str, namespace: str, name: str) -> str | None:
+    def lookup(plural: str, namespace: str, name: str) -> JsonObject | None:
         served = resources.core(plural)
         item = served.cache.get(served.key(namespace, name))
-        return None if item is None else item.load()["metadata"]["uid"]
+        return None if item is None else item.load()
 
     key = config.service_account_key.read_bytes()
     return TokenAuthority(key, config.service_account_issuer, clock, lookup)

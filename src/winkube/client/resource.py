@@ -66,5 +66,8 @@ CLUSTERROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "clusterroles"
 CLUSTERROLEBINDINGS: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", False
 )
+CERTIFICATESIGNINGREQUESTS: Final = Resource(
+    "certificates.k8s.io", "v1", "certificatesigningrequests", False
+)
 TOKENREVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", False)
 SUBJECTACCESSREVIEWS: Final = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", False)

@@ -158,6 +158,10 @@ def _controllers(state: ClusterState) -> NoReturn:
         cluster_cidr=state.spec.pod_subnet,
         service_cidr=state.spec.service_subnet,
         root_ca=pki.ca_file(state).read_bytes(),
+        # Nobody else gets the CA's key: it makes identities.
+        signing_cert=pki.ca_file(state),
+        signing_key=pki.pair(state, "ca").key,
+        service_account_key=pki.service_account_key(state),
         garbage_delay=2.0,
         local_path_linux=str(state.paths.volumes),
     )

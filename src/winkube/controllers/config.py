@@ -2,6 +2,7 @@
 
 import ipaddress
 from dataclasses import dataclass
+from pathlib import Path
 
 from winkube.base.errors import WinkubeError
 
@@ -18,6 +19,11 @@ class ControllerConfig:
     node_cidr_mask: int = 24
     service_cidr: str = "10.96.0.0/12"
     root_ca: bytes = b""
+    # The CA that signs approved certificate requests; without it nothing is signed.
+    signing_cert: Path | None = None
+    signing_key: Path | None = None
+    # Signs the tokens kept in Secrets; without it such Secrets stay empty.
+    service_account_key: Path | None = None
     identity: str = "winkube-controllers"
     leader_elect: bool = False
     # A node whose lease and status are older than this is Unknown.

@@ -9,6 +9,9 @@ from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
 from winkube.client.leader import LeaderConfig, LeaderElector
 from winkube.client.rest import ApiClient
+from winkube.controllers.certificates.approver import CertificateApprover
+from winkube.controllers.certificates.cleaner import CertificateCleaner
+from winkube.controllers.certificates.signer import CertificateSigner
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.cronjob.controller import CronJobController
@@ -18,6 +21,7 @@ from winkube.controllers.disruption import DisruptionController
 from winkube.controllers.endpoints.legacy import EndpointsController
 from winkube.controllers.endpoints.mirror import EndpointSliceMirroringController
 from winkube.controllers.endpoints.slice import EndpointSliceController
+from winkube.controllers.ephemeral_volume import EphemeralVolumeController
 from winkube.controllers.garbage.collector import GarbageCollector
 from winkube.controllers.job.controller import JobController
 from winkube.controllers.job.finalizer import JobOrphanController
@@ -28,8 +32,11 @@ from winkube.controllers.namespace_contents import NamespaceContentsController
 from winkube.controllers.node.cidr import NodeCidrController
 from winkube.controllers.node.eviction import TaintEvictionController
 from winkube.controllers.node.lifecycle import NodeLifecycleController
+from winkube.controllers.node.ttl import NodeTtlController
 from winkube.controllers.pod_gc import PodGarbageCollector
 from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
+from winkube.controllers.role_aggregation import RoleAggregationController
+from winkube.controllers.service_account_token import ServiceAccountTokenController
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner
@@ -61,6 +68,13 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     TaintEvictionController,
     PodGarbageCollector,
     GarbageCollector,
+    ServiceAccountTokenController,
+    CertificateApprover,
+    CertificateSigner,
+    CertificateCleaner,
+    RoleAggregationController,
+    EphemeralVolumeController,
+    NodeTtlController,
 )
 
 

@@ -6,7 +6,16 @@ from typing import Final
 from winkube.api.errors import Cause
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
-from winkube.api.validation import batch, core, pod, policy, service, storage, workload
+from winkube.api.validation import (
+    batch,
+    certificates,
+    core,
+    pod,
+    policy,
+    service,
+    storage,
+    workload,
+)
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -17,6 +26,7 @@ Update = Callable[[JsonObject, JsonObject, Problems], None]
 _NETWORKING: Final = "networking.k8s.io"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _STORAGE: Final = "storage.k8s.io"
+_SIGNING_REQUEST: Final = ("certificates.k8s.io", "CertificateSigningRequest")
 
 _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Pod"): pod.validate_pod,
@@ -50,6 +60,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding,
     (_STORAGE, "StorageClass"): storage.validate_storage_class,
     ("coordination.k8s.io", "Lease"): policy.validate_lease,
+    _SIGNING_REQUEST: certificates.validate_signing_request,
     ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class,
     ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
@@ -69,6 +80,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "StatefulSet"): workload.validate_stateful_set_update,
     ("batch", "Job"): batch.validate_job_update,
     ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice_update,
+    _SIGNING_REQUEST: certificates.validate_signing_request_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
     (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
@@ -79,6 +91,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
 _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
     ("", "Pod", "ephemeralcontainers"): pod.validate_ephemeral_update,
     ("", "Pod", "resize"): pod.validate_resize,
+    (*_SIGNING_REQUEST, "status"): certificates.validate_signing_request_status,
+    (*_SIGNING_REQUEST, "approval"): certificates.validate_signing_request_approval,
 }
 
 
@@ -107,7 +121,7 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
     return problems.causes
 
 
-_READS_STATUS: Final = {("", "Node")}
+_READS_STATUS: Final = {("", "Node"), _SIGNING_REQUEST}
 
 
 def _desired(obj: JsonObject) -> JsonObject:

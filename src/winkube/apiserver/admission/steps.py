@@ -1,5 +1,6 @@
 """The order of admission. A step that reads what another fills in comes after it."""
 
+from winkube.apiserver.admission.certificates import Certificates
 from winkube.apiserver.admission.chain import Step
 from winkube.apiserver.admission.default_storage_class import DefaultStorageClass
 from winkube.apiserver.admission.default_tolerations import DefaultTolerationSeconds
@@ -18,6 +19,7 @@ def admission_steps(resources: Resources, authorizer: Authorizer) -> tuple[Step,
         NamespaceLifecycle(resources),
         NodeRestriction(),
         RbacEscalation(authorizer, resources),
+        Certificates(authorizer),
         ServiceAccount(resources),
         DefaultTolerationSeconds(),
         Priority(resources),

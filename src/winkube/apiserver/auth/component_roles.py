@@ -75,7 +75,21 @@ def _controllers() -> list[JsonObject]:
         _rule(["*"], ["*"], reach),
         *made,
         _events(),
+        *_signing(),
+        # The aggregation of roles writes rules its own identity need not have.
+        _rule(["rbac.authorization.k8s.io"], ["clusterroles"], ["escalate"]),
         *_leases("kube-controller-manager")[:1],
+    ]
+
+
+def _signing() -> list[JsonObject]:
+    """Approve kubelets' own certificates, and sign for Kubernetes' signers."""
+    names = ("kube-apiserver-client", "kube-apiserver-client-kubelet", "kubelet-serving")
+    signers = [f"kubernetes.io/{name}" for name in (*names, "legacy-unknown")]
+    group = ["certificates.k8s.io"]
+    return [
+        {**_rule(group, ["signers"], ["approve"]), "resourceNames": signers[1:2]},
+        {**_rule(group, ["signers"], ["sign"]), "resourceNames": signers},
     ]
 
 

@@ -1,11 +1,12 @@
 """Bound service-account tokens: signed and checked here, valid while what they name lives.
 
 Claims are upstream's (k8s.io/kubernetes: pkg/serviceaccount/claims.go), so that other verifiers,
-reading our key set, accept them.
+reading our key set, accept them. Tokens kept in Secrets have an issuer and claims of their own.
 """
 
 import base64
 import hashlib
+import hmac
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from winkube.apiserver.auth.user import User, service_account_user
-from winkube.base.clock import Clock
+from winkube.base.clock import Clock, parse_rfc3339
 from winkube.base.errors import WinkubeError
 from winkube.base.ids import new_uid
 from winkube.base.types import JsonObject
@@ -24,12 +25,21 @@ from winkube.base.types import JsonObject
 _CACHE_SIZE: Final = 4096
 _PRIVATE: Final = "kubernetes.io"
 
-# (plural, namespace, name) -> uid of the living object, or None.
-Lookup = Callable[[str, str, str], str | None]
+_LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
+_LEGACY: Final = "kubernetes.io/serviceaccount/"
+# What is being deleted stays valid this long (and clocks may differ this much).
+_LEEWAY: Final = 60.0
+
+# (plural, namespace, name) -> the stored object, or None.
+Lookup = Callable[[str, str, str], JsonObject | None]
 
 
 class InvalidTokenError(WinkubeError):
     pass
+
+
+class ForeignTokenError(InvalidTokenError):
+    """Nothing this server has signed; there is nothing to say about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +99,35 @@ class TokenAuthority:
             "sub": name,
             _PRIVATE: binding.to_claim(),
         }
-        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
+        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id, "typ": ""})
         return token, float(now + seconds)
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> tuple[User, list[str]]:
         """The account behind the token, and the audiences it shares with those asked for."""
         claims = self._claims(token)
         wanted = list(audiences) or [self._issuer]
-        shared = [audience for audience in wanted if audience in claims.get("aud", [])]
+        held = claims.get("aud") or [self._issuer]
+        shared = [audience for audience in held if audience in wanted]
         if not shared:
-            raise InvalidTokenError("token audiences do not match")
-        now = self._clock.now()
-        if now >= claims["exp"] or now + 10 < claims.get("nbf", 0):
-            raise InvalidTokenError("service account token has expired")
+            raise InvalidTokenError(
+                f"token audiences {_quoted(held)} is invalid for the target audiences "
+                f"{_quoted(wanted)}"
+            )
+        if claims["iss"] == _LEGACY_ISSUER:
+            return self._legacy_account(claims, token), shared
+        self._check_times(claims)
         return self._account(claims), shared
+
+    def _check_times(self, claims: JsonObject) -> None:
+        now = self._clock.now()
+        if now - _LEEWAY > claims["exp"]:
+            raise InvalidTokenError("service account token has expired")
+        if now + _LEEWAY < claims.get("nbf", 0):
+            raise InvalidTokenError("service account token is not valid yet")
 
     def _claims(self, token: str) -> JsonObject:
         if not token.isascii():
-            raise InvalidTokenError("a token has no such characters")
+            raise ForeignTokenError("a token has no such characters")
         digest = hashlib.sha256(token.encode()).digest()
         known = self._verified.get(digest)
         if known is not None:
@@ -119,11 +140,13 @@ class TokenAuthority:
             "verify_iat": False,
         }
         try:
-            claims: JsonObject = jwt.decode(
-                token, self._public, ["RS256"], options=options, issuer=self._issuer
-            )
+            claims: JsonObject = jwt.decode(token, self._public, ["RS256"], options=options)
+        except jwt.InvalidSignatureError as error:
+            raise InvalidTokenError("go-jose/go-jose: error in cryptographic primitive") from error
         except jwt.PyJWTError as error:
-            raise InvalidTokenError(str(error)) from error
+            raise ForeignTokenError(str(error)) from error
+        if claims.get("iss") not in (self._issuer, _LEGACY_ISSUER):
+            raise ForeignTokenError("the token has another issuer")
         self._verified[digest] = claims
         if len(self._verified) > _CACHE_SIZE:
             self._verified.popitem(last=False)
@@ -133,7 +156,7 @@ class TokenAuthority:
         private = claims.get(_PRIVATE) or {}
         namespace = private.get("namespace", "")
         account = private.get("serviceaccount") or {}
-        self._require("serviceaccounts", namespace, account)
+        self._require_account(namespace, account)
         extra: dict[str, tuple[str, ...]] = {}
         if claims.get("jti"):
             extra["authentication.kubernetes.io/credential-id"] = (f"JTI={claims['jti']}",)
@@ -150,10 +173,58 @@ class TokenAuthority:
         user = service_account_user(namespace, account["name"], account["uid"])
         return replace(user, extra=extra)
 
-    def _require(self, plural: str, namespace: str, ref: JsonObject) -> None:
+    def _require_account(self, namespace: str, ref: JsonObject) -> JsonObject:
         name, uid = ref.get("name", ""), ref.get("uid", "")
-        if not uid or self._lookup(plural, namespace, name) != uid:
-            raise InvalidTokenError(f"{plural} {namespace}/{name} of the token is gone")
+        found = self._lookup("serviceaccounts", namespace, name)
+        if found is None:
+            raise InvalidTokenError(f'serviceaccounts "{name}" not found')
+        metadata = found["metadata"]
+        if metadata["uid"] != uid:
+            raise InvalidTokenError(
+                f"service account UID ({metadata['uid']}) does not match claim ({uid})"
+            )
+        if self._is_deleted(metadata):
+            raise InvalidTokenError(f"service account {namespace}/{name} has been deleted")
+        return found
+
+    def _require(self, plural: str, namespace: str, ref: JsonObject) -> None:
+        found = self._lookup(plural, namespace, ref.get("name", ""))
+        if found is None or self._is_deleted(found["metadata"]):
+            raise InvalidTokenError("service account token has been invalidated")
+        uid, kind = found["metadata"]["uid"], plural.removesuffix("s")
+        if uid != ref.get("uid"):
+            raise InvalidTokenError(
+                f"{kind} UID ({uid}) does not match service account {kind} ref claim "
+                f"({ref.get('uid', '')})"
+            )
+
+    def _is_deleted(self, metadata: JsonObject) -> bool:
+        since = metadata.get("deletionTimestamp")
+        return bool(since) and parse_rfc3339(since) < self._clock.now() - _LEEWAY
+
+    def _legacy_account(self, claims: JsonObject, token: str) -> User:
+        """A token from a Secret: as good as the Secret that holds it."""
+        namespace, secret = claims.get(_LEGACY + "namespace"), claims.get(_LEGACY + "secret.name")
+        name = claims.get(_LEGACY + "service-account.name", "")
+        uid = claims.get(_LEGACY + "service-account.uid", "")
+        if not isinstance(namespace, str) or not isinstance(secret, str):
+            raise InvalidTokenError("namespace claim is missing")
+        found = self._lookup("secrets", namespace, secret)
+        if found is None or found["metadata"].get("deletionTimestamp"):
+            raise InvalidTokenError("Token has been invalidated")
+        stored = base64.b64decode((found.get("data") or {}).get("token") or "")
+        if not hmac.compare_digest(stored, token.encode()):
+            raise InvalidTokenError("Token does not match server's copy")
+        self._require_account(namespace, {"name": name, "uid": uid})
+        since = "kubernetes.io/legacy-token-invalid-since"
+        if (found["metadata"].get("labels") or {}).get(since):
+            raise InvalidTokenError(
+                f"the token in secret {namespace}/{secret} for service account {namespace}/{name} "
+                "has been marked invalid. Use tokens from the TokenRequest API or manually created "
+                f"secret-based tokens, or remove the '{since}' label from the secret to "
+                "temporarily allow use of this token"
+            )
+        return service_account_user(namespace, name, uid)
 
     def key_set(self) -> JsonObject:
         """The JSON Web Key Set published for other verifiers."""
@@ -170,6 +241,10 @@ class TokenAuthority:
                 }
             ]
         }
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return "[" + " ".join(f'"{text}"' for text in texts) + "]"
 
 
 def _b64(data: bytes) -> str:

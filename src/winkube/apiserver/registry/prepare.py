@@ -230,6 +230,8 @@ def _job(obj: JsonObject, _: User) -> None:
 
 def _signing_request(obj: JsonObject, user: User) -> None:
     spec = obj.setdefault("spec", {})
+    for name in ("username", "uid", "groups", "extra"):
+        spec.pop(name, None)
     spec.update(user.to_json())
     obj["status"] = {}
 

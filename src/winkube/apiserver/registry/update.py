@@ -18,6 +18,7 @@ from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry
 from winkube.apiserver.registry.hook import nothing_to_finish
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
+from winkube.apiserver.registry.signing import complete_signing_request
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -65,6 +66,7 @@ async def update(
     check_identity(served, new, old_item, old)
     _carry_over(new, old)
     part.prepare(served.kind, new, old)
+    complete_signing_request(served.kind, new, old, part=part.name, clock=registry.clock)
     await registry.admission.admit(
         Admission(
             "UPDATE",

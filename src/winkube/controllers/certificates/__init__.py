@@ -1,0 +1,1 @@
+"""Certificate signing requests: approve kubelets' own, sign what is approved, clean up."""
