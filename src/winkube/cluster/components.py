@@ -217,6 +217,8 @@ def _containerd(state: ClusterState, node: NodeSpec) -> NoReturn:
     paths = state.paths.node(node.name)
     fill_root(ensure_template(state.home.cache), paths.runtime)
     config = containerd.write_config(paths, mirrors=state.spec.mirrors)
+    # Ours is strict; containerd makes the root folder of every container with it, for any user.
+    os.umask(0o022)
     os.execvp("containerd", ["containerd", "--config", str(config)])
 
 

@@ -85,7 +85,9 @@ def _containerd(config: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     with log.open("wb") as output:
         # It goes with us, however we go.
         argv = ["setpriv", "--pdeathsig", "KILL", _PROGRAM, "--config", str(config)]
-        process = subprocess.Popen(argv, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            argv, stdout=output, stderr=output, stdin=subprocess.DEVNULL, umask=0o022
+        )
     try:
         yield process
     except (CommandError, TimeoutError) as error:
