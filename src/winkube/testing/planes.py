@@ -31,6 +31,7 @@ SERVICE_CIDR: Final = "10.96.0.0/12"
 CLUSTER_CIDR: Final = "10.244.0.0/16"
 _START_SECONDS: Final = 90.0
 _STOP_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.02
 
 
 class PlaneError(WinkubeError):
@@ -39,12 +40,12 @@ class PlaneError(WinkubeError):
 
 @dataclass(frozen=True, slots=True)
 class Plane:
-    """One API server that answers."""
+    """One API server that answers; ``pids`` are its own process and its store's, if it has one."""
 
     make: Make
     keys: Keys
     port: int
-    pid: int
+    pids: tuple[int, ...]
 
     @property
     def folder(self) -> Path:
@@ -81,13 +82,15 @@ def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[
     keys.write()
     with contextlib.ExitStack() as stack:
         port = free_port()
+        store: tuple[int, ...] = ()
         if make == "winkube":
             command = _our_part("apiserver", folder, port)
         else:
-            etcd = stack.enter_context(_etcd(folder))
-            command = [*_upstream_api_server(keys, port, etcd), *extra]
+            url = f"http://127.0.0.1:{free_port()}"
+            store = (stack.enter_context(_etcd(folder, url)),)
+            command = [*_upstream_api_server(keys, port, url), *extra]
         pid = stack.enter_context(process(command, folder / f"{make}-apiserver.log"))
-        plane = Plane(make, keys, port, pid)
+        plane = Plane(make, keys, port, (pid, *store))
         _await_ready(plane)
         yield plane
 
@@ -153,8 +156,8 @@ def _program(name: str) -> Path:
 
 
 @contextmanager
-def _etcd(folder: Path) -> Iterator[str]:
-    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+def _etcd(folder: Path, client: str) -> Iterator[int]:
+    peer = f"http://127.0.0.1:{free_port()}"
     command = [
         "etcd",
         f"--data-dir={folder / 'etcd'}",
@@ -165,8 +168,8 @@ def _etcd(folder: Path) -> Iterator[str]:
         f"--initial-cluster=default={peer}",
         "--log-level=error",
     ]
-    with process(command, folder / "etcd.log"):
-        yield client
+    with process(command, folder / "etcd.log") as pid:
+        yield pid
 
 
 def _upstream_api_server(keys: Keys, port: int, etcd: str) -> list[str]:
@@ -221,12 +224,12 @@ def _await_ready(plane: Plane) -> None:
     deadline = time.monotonic() + _START_SECONDS
     context = plane.client.ssl_context()
     while time.monotonic() < deadline:
-        if not _alive(plane.pid):
+        if not _alive(plane.pids[0]):
             break
         with contextlib.suppress(OSError, http.client.HTTPException):
             if _is_ready(plane.port, context):
                 return
-        time.sleep(0.05)
+        time.sleep(_POLL_SECONDS)
     log = plane.folder / f"{plane.make}-apiserver.log"
     last = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
     raise PlaneError(f"the {plane.make} API server did not become ready:\n{last}")
