@@ -38,11 +38,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """``watch`` names collections whose events are compared at the end."""
+    """``watch`` names collections whose events are compared at the end.
+
+    ``managed`` compares managedFields too; cases about fields and their values leave them out.
+    """
 
     name: str
     steps: Sequence[Step]
     watch: Sequence[str] = ()
+    managed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +133,21 @@ def run_case(talk: Conversation, case: Case, namespace: str) -> list[Json]:
             )
         )
     said = [normalise(answer.as_json(), namespace) for answer in answers]
+    if not case.managed:
+        said = [_without_managers(answer) for answer in said]
     for path, version in zip(case.watch, versions, strict=True):
         events = talk.events(_fill(path, namespace), version)
         said.append(normalise({"events": events}, namespace))
     talk.ask("DELETE", f"/api/v1/namespaces/{namespace}")
     return said
+
+
+def _without_managers(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {
+            key: _without_managers(entry) for key, entry in value.items() if key != "managedFields"
+        }
+    return [_without_managers(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _prepare(talk: Conversation, namespace: str) -> None:
@@ -176,6 +190,7 @@ _TEXT: Final = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d+\.\d+\b"), "<service address>"),
+    (re.compile(r"\bkube-api-access-[a-z0-9]{5}\b"), "kube-api-access-<random>"),
     (re.compile(r"https://127\.0\.0\.1:\d+"), "<server>"),
 )
 
