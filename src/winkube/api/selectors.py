@@ -97,6 +97,28 @@ def _from_expression(expression: JsonObject) -> Requirement:
     return Requirement(expression["key"], operator, frozenset(expression.get("values") or ()))
 
 
+def selector_query(selector: JsonObject | None) -> str:
+    """A label selector in its query form; a plain map (replication controllers) as well."""
+    if not selector:
+        return ""
+    if not ({"matchLabels", "matchExpressions"} & set(selector)):
+        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    labels = selector.get("matchLabels") or {}
+    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
+    for entry in selector.get("matchExpressions") or ():
+        key, values = entry["key"], ",".join(sorted(entry.get("values") or ()))
+        match entry["operator"]:
+            case "Exists":
+                parts.append(key)
+            case "DoesNotExist":
+                parts.append(f"!{key}")
+            case "In":
+                parts.append(f"{key} in ({values})")
+            case _:
+                parts.append(f"{key} notin ({values})")
+    return ",".join(parts)
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text

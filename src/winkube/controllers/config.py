@@ -38,6 +38,13 @@ class ControllerConfig:
     # Where the volumes of the local-path provisioner lie on Linux nodes and on Windows nodes.
     local_path_linux: str = "/var/lib/winkube/local-path"
     local_path_windows: str = "C:\\local-path"
+    # How often an autoscaler looks, and how long it remembers before it makes anything smaller.
+    autoscaler_period: float = 15.0
+    autoscaler_stabilization: float = 300.0
+    autoscaler_tolerance: float = 0.1
+    # While a pod starts, its CPU figures count only once it is ready.
+    autoscaler_cpu_initialization: float = 300.0
+    autoscaler_initial_readiness_delay: float = 30.0
     workers: int = 5
 
     def __post_init__(self) -> None:

@@ -33,6 +33,7 @@ from winkube.client.resource import (
     STATEFULSETS,
 )
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.go_text import selector_in_go
 from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
 from winkube.controllers.pods import is_ready
 
@@ -265,7 +266,7 @@ class DisruptionController(Controller):
         return found if found is not None and uid_of(found) == owner.get("uid") else None
 
     def _tell_unmanaged(self, budget: JsonObject) -> None:
-        selector = _in_go(budget["spec"].get("selector") or {})
+        selector = selector_in_go(budget["spec"].get("selector") or {})
         self.event(
             budget,
             "Warning",
@@ -285,17 +286,3 @@ class DisruptionController(Controller):
             )
         except NotFoundError:
             return
-
-
-def _in_go(selector: JsonObject) -> str:
-    """A selector as upstream's own String method writes it in this message."""
-    labels = selector.get("matchLabels") or {}
-    written = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
-    listed = "".join(
-        f"LabelSelectorRequirement{{Key:{each['key']},Operator:{each['operator']},"
-        f"Values:[{' '.join(each.get('values') or ())}],}},"
-        for each in selector.get("matchExpressions") or ()
-    )
-    expressions = f"[]LabelSelectorRequirement{{{listed}}}"
-    labelled = f"map[string]string{{{written}}}"
-    return f"&LabelSelector{{MatchLabels:{labelled},MatchExpressions:{expressions},}}"

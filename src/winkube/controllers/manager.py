@@ -9,6 +9,7 @@ from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
 from winkube.client.leader import LeaderConfig, LeaderElector
 from winkube.client.rest import ApiClient
+from winkube.controllers.autoscaling.controller import HorizontalPodAutoscalerController
 from winkube.controllers.certificates.approver import CertificateApprover
 from winkube.controllers.certificates.cleaner import CertificateCleaner
 from winkube.controllers.certificates.signer import CertificateSigner
@@ -55,6 +56,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     TtlAfterFinishedController,
     CronJobController,
     DisruptionController,
+    HorizontalPodAutoscalerController,
     PersistentVolumeBinder,
     LocalPathProvisioner,
     ClaimProtection,

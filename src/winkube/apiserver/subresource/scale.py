@@ -1,12 +1,12 @@
 """The scale subresource: how many replicas, in one form for every workload kind."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
 from aiohttp import web
 
 from winkube.api.errors import Cause, ConflictError, InvalidError
+from winkube.api.selectors import selector_query
 from winkube.apiserver.body import decode, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
@@ -89,7 +89,7 @@ def to_scale(obj: JsonObject) -> JsonObject:
     metadata = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: JsonObject = {"replicas": (obj.get("status") or {}).get("replicas", 0)}
-    selector = selector_text((obj.get("spec") or {}).get("selector") or {})
+    selector = selector_query((obj.get("spec") or {}).get("selector") or {})
     if selector:
         status["selector"] = selector
     return {
@@ -99,23 +99,3 @@ def to_scale(obj: JsonObject) -> JsonObject:
         "spec": {"replicas": (obj.get("spec") or {}).get("replicas", 0)},
         "status": status,
     }
-
-
-def selector_text(selector: Mapping[str, Any]) -> str:
-    """A label selector in its query form; a plain map (replication controllers) as well."""
-    if not ({"matchLabels", "matchExpressions"} & set(selector)):
-        return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
-    labels = selector.get("matchLabels") or {}
-    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
-    for entry in selector.get("matchExpressions") or ():
-        key, values = entry["key"], ",".join(sorted(entry.get("values") or ()))
-        match entry["operator"]:
-            case "Exists":
-                parts.append(key)
-            case "DoesNotExist":
-                parts.append(f"!{key}")
-            case "In":
-                parts.append(f"{key} in ({values})")
-            case _:
-                parts.append(f"{key} notin ({values})")
-    return ",".join(parts)
