@@ -80,7 +80,13 @@ async def control_plane(folder: Path) -> AsyncIterator[ApiClient]:
         async with running(api.run()):
             await api.ready.wait()
             async with ApiClient(config) as client:
-                manager = ControllerManager(client, ControllerConfig(root_ca=root_ca))
+                controllers = ControllerConfig(
+                    root_ca=root_ca,
+                    signing_cert=folder / "ca.crt",
+                    signing_key=folder / "ca.key",
+                    service_account_key=folder / "sa.key",
+                )
+                manager = ControllerManager(client, controllers)
                 scheduler = Scheduler(client)
                 async with running(manager.run(), scheduler.run()):
                     await manager.ready.wait()
