@@ -2,19 +2,24 @@
 
 import asyncio
 import contextlib
+import dataclasses
+import json
 import logging
 import signal
 import socket
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.testing.keys import Keys
+
+if TYPE_CHECKING:
+    from winkube.kubelet.simulated.node import NodeSpec
 
 
 def _listen(port: int) -> socket.socket:
@@ -47,11 +52,15 @@ async def serve_api(keys: Keys, port: int) -> None:
     await ApiServer(config).run()
 
 
-async def control(keys: Keys, port: int) -> None:
+async def control(keys: Keys, port: int, *flags: str) -> None:
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
 
-    config = ControllerConfig(root_ca=keys.ca.read_bytes())
+    said = (flag.partition("=") for flag in flags)
+    times: dict[str, Any] = {
+        _SECONDS[name]: float(text.removesuffix("s")) for name, _, text in said
+    }
+    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **times)
     async with ApiClient(_client(keys, port, "system:kube-controller-manager")) as client:
         await ControllerManager(client, config).run()
 
@@ -63,13 +72,43 @@ async def schedule(keys: Keys, port: int) -> None:
         await Scheduler(client).run()
 
 
+async def simulate(keys: Keys, port: int, *specs: str) -> None:
+    """Each spec is a NodeSpec's fields as JSON; ``count`` more like it are numbered."""
+    from winkube.kubelet.simulated.fleet import SimulatedNodes
+
+    nodes = [node for text in specs for node in _node_specs(json.loads(text))]
+    async with ApiClient(_client(keys, port, "simulated-nodes")) as client:
+        await SimulatedNodes(client, nodes).run()
+
+
+def _node_specs(fields: dict[str, Any]) -> "list[NodeSpec]":
+    from winkube.kubelet.simulated.node import NodeSpec
+
+    fields["taints"] = tuple(fields.get("taints") or ())
+    count = fields.pop("count", None)
+    if count is None:
+        return [NodeSpec(**fields)]
+    name = fields.pop("name")
+    return [NodeSpec(name=f"{name}-{number}", **fields) for number in range(count)]
+
+
 def _client(keys: Keys, port: int, user: str) -> ClientConfig:
     # On an upstream API server the component's own RBAC names other service accounts than ours:
     # the privileges of one who runs all controllers are an administrator's there.
     return keys.client(port, keys.issue(user, ("system:masters",)))
 
 
-_PARTS = {"apiserver": serve_api, "controllers": control, "scheduler": schedule}
+_PARTS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
+    "apiserver": serve_api,
+    "controllers": control,
+    "scheduler": schedule,
+    "nodes": simulate,
+}
+# Upstream's flags that our controllers are told too.
+_SECONDS: Final = {
+    "--node-monitor-grace-period": "node_grace_period",
+    "--node-monitor-period": "node_monitor_period",
+}
 
 
 async def _until_told(work: Coroutine[Any, Any, None]) -> None:
@@ -83,9 +122,9 @@ async def _until_told(work: Coroutine[Any, Any, None]) -> None:
 
 
 def main() -> None:
-    part, folder, port = sys.argv[1:]
+    part, folder, port, *more = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port))))
+    uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port), *more)))
 
 
 if __name__ == "__main__":

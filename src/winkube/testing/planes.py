@@ -7,6 +7,7 @@ compare live are then skipped, and recorded answers are compared instead.
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import shutil
@@ -16,11 +17,11 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from winkube.base.errors import WinkubeError
 from winkube.client.config import ClientConfig
@@ -98,7 +99,7 @@ def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[
 @contextmanager
 def controllers(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[int]:
     if make == "winkube":
-        command = _our_part("controllers", plane.folder, plane.port)
+        command = [*_our_part("controllers", plane.folder, plane.port), *extra]
     else:
         command = [*_upstream_controllers(plane), *extra]
     with process(command, plane.folder / f"{make}-controllers.log") as pid:
@@ -118,6 +119,15 @@ def scheduler(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[i
             *extra,
         ]
     with process(command, plane.folder / f"{make}-scheduler.log") as pid:
+        yield pid
+
+
+@contextmanager
+def nodes(plane: Plane, *fleets: Mapping[str, Any] | int) -> Iterator[int]:
+    """Simulated nodes: fields of a NodeSpec each, with ``count`` many of a kind; or a number."""
+    specs = [{"name": "node", "count": f} if isinstance(f, int) else dict(f) for f in fleets]
+    command = [*_our_part("nodes", plane.folder, plane.port), *map(json.dumps, specs)]
+    with process(command, plane.folder / "nodes.log") as pid:
         yield pid
 
 
