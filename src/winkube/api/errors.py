@@ -42,6 +42,7 @@ class ApiError(WinkubeError):
         super().__init__(message)
         self.message = message
         self.details: JsonObject = details or {}
+        self._shows_details = details is not None
 
     def to_status(self) -> JsonObject:
         status: dict[str, Any] = {
@@ -52,7 +53,7 @@ class ApiError(WinkubeError):
             "message": self.message,
             "reason": self.reason,
         }
-        if self.details:
+        if self.details or self._shows_details:
             status["details"] = self.details
         status["code"] = self.code
         return status
@@ -82,6 +83,20 @@ class NotFoundError(ApiError):
             f"{_qualified(plural, group)} {_quoted(name)} not found",
             details=_ref(plural, name, group),
         )
+
+
+class NoRouteError(NotFoundError):
+    """Nothing is served at this path; unlike an object that is not there, it has no name."""
+
+    def __init__(self) -> None:
+        super().__init__("the server could not find the requested resource", details={})
+
+
+class NoPageError(NotFoundError):
+    """Outside of everything that speaks in objects: answered as plain text."""
+
+    def __init__(self) -> None:
+        super().__init__("404 page not found")
 
 
 class MethodNotAllowedError(ApiError):
@@ -134,8 +149,8 @@ class InvalidError(ApiError):
     def of(
         cls, kind: str, name: str, causes: Sequence[Cause], *, group: str = ""
     ) -> "InvalidError":
-        """Upstream's sentence: one problem inline, several in brackets."""
-        texts = [f"{cause.field}: {cause.message}" for cause in causes]
+        """Upstream's sentence: one problem inline, several in brackets, each once."""
+        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
         summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         details = {**_ref(kind, name, group), "causes": [cause.to_json() for cause in causes]}
         return cls(
@@ -180,4 +195,5 @@ def _quoted(name: str) -> str:
 
 
 def _ref(kind: str, name: str, group: str) -> JsonObject:
-    return {"name": name, **({"group": group} if group else {}), "kind": kind}
+    named = (("name", name), ("group", group), ("kind", kind))
+    return {key: value for key, value in named if value}

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from winkube.api.kinds import KindTable
 from winkube.api.schema import Schema
-from winkube.apiserver.admission.chain import Chain
-from winkube.apiserver.admission.steps import admission_steps
+from winkube.apiserver.admission.steps import admission_chain
+from winkube.apiserver.aggregation.aggregator import Aggregator
 from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import MastersAuthorizer
 from winkube.apiserver.auth.node import NodeAuthorizer
@@ -50,9 +50,11 @@ class Parts:
     edge: Edge
     kubelets: Kubelets
     expiry: EventExpiry
+    aggregator: Aggregator
 
     async def close(self) -> None:
         await self.kubelets.close()
+        await self.aggregator.close()
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,12 @@ def assemble(
     authorizer = FirstAllowing(
         MastersAuthorizer(), NodeAuthorizer(resources), RbacAuthorizer(resources)
     )
+    storage = _storage(store, cache, encryption)
     registry = Registry(
         resources=resources,
-        storage=_storage(store, cache, encryption),
+        storage=storage,
         schema=schema,
-        admission=Chain(admission_steps(resources, authorizer)),
+        admission=admission_chain(resources, authorizer, storage, clock),
         clock=clock,
         chance=chance,
         hooks={resources.core("services").prefix: _service_hook(config, resources)},
@@ -92,14 +95,17 @@ def assemble(
     metrics = Metrics()
     edge = Edge(Authenticator(tokens), authorizer, resources, verbs, metrics)
     Pages(cache, metrics, tokens, config.kubernetes_version).install(edge)
-    Discovery(kinds, f"{config.advertise_address}:{config.advertise_port}").install(edge)
+    aggregator = Aggregator(config, registry)
+    edge.delegate(aggregator)
+    address = f"{config.advertise_address}:{config.advertise_port}"
+    Discovery(kinds, address, aggregator.groups).install(edge)
     OpenApi(schema, kinds).install(edge)
     Reviews(authorizer, tokens).install(edge)
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, tokens, kubelets)
     expiry = EventExpiry(resources, registry.storage, clock)
-    return Parts(cache, registry, edge, kubelets, expiry)
+    return Parts(cache, registry, edge, kubelets, expiry, aggregator)
 
 
 def _install_subresources(

@@ -26,6 +26,10 @@ class ApiServerConfig:
     cluster_domain: str = "cluster.local"
     kubernetes_version: str = "1.34"
     encryption_key: Path | None = None
+    # Who we are to servers that extend the API, and the authority that says so to them.
+    proxy_client_cert: Path | None = None
+    proxy_client_key: Path | None = None
+    requestheader_ca: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.sockets:

@@ -1,16 +1,18 @@
 """Discovery: which groups, versions and resources there are, one by one or all at once."""
 
+import base64
+import hashlib
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 from aiohttp import web
 
-from winkube.api.errors import NotFoundError
+from winkube.api.errors import NoPageError, NoRouteError
 from winkube.api.kinds import Kind, KindTable
 from winkube.apiserver.call import reply_json
 from winkube.apiserver.edge import Edge
-from winkube.apiserver.negotiate import JSON, parse_accept
+from winkube.apiserver.negotiate import JSON, negotiate, parse_accept
 from winkube.base.types import JsonObject
 
 _AGGREGATED: Final = "APIGroupDiscoveryList"
@@ -25,6 +27,17 @@ _SPEAKS: Final = {
     ("nodes", "proxy"): ("", "v1", "NodeProxyOptions"),
     ("services", "proxy"): ("", "v1", "ServiceProxyOptions"),
     ("serviceaccounts", "token"): ("authentication.k8s.io", "v1", "TokenRequest"),
+}
+# Kinds that are kept in another group or version than the one they are served in.
+_STORED_AS: Final = {
+    ("events.k8s.io", "Event"): ("", "v1", "Event"),
+    ("autoscaling", "HorizontalPodAutoscaler"): ("autoscaling", "v2", "HorizontalPodAutoscaler"),
+}
+# Groups, or kinds, that upstream of this version still keeps in an older version.
+_KEPT_IN: Final = {
+    "apiextensions.k8s.io": "v1beta1",
+    "resource.k8s.io": "v1beta2",
+    "VolumeAttributesClass": "v1beta1",
 }
 _SCALE: Final = ("autoscaling", "v1", "Scale")
 _CONNECT: Final = ("create", "delete", "get", "patch", "update")
@@ -60,8 +73,8 @@ _FIRST: Final = (
     "coordination.k8s.io",
     "node.k8s.io",
     "discovery.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
     "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
 )
 
 
@@ -75,11 +88,24 @@ def subresource_verbs(subresource: str) -> tuple[str, ...]:
     return _SUBRESOURCE_VERBS.get(subresource, _CHANGE)
 
 
-class Discovery:
-    """All documents are made once: what is served does not change while the server runs."""
+class ExtraGroups(Protocol):
+    """Groups that other servers answer for; ``revision`` changes when they do."""
 
-    def __init__(self, kinds: KindTable, address: str) -> None:
+    @property
+    def revision(self) -> int: ...
+
+    def groups(self) -> list[JsonObject]: ...
+
+    def aggregated(self) -> list[JsonObject]: ...
+
+
+class Discovery:
+    """Documents are made once; only groups of other servers come and go while the server runs."""
+
+    def __init__(self, kinds: KindTable, address: str, extra: ExtraGroups) -> None:
         self._address = address
+        self._extra = extra
+        self._extra_revision = extra.revision
         self._versions: dict[str, list[str]] = {}
         self._kinds: dict[tuple[str, str], list[Kind]] = {}
         for kind in kinds.all():
@@ -87,7 +113,7 @@ class Discovery:
             if kind.version not in listed:
                 listed.append(kind.version)
             self._kinds.setdefault((kind.group, kind.version), []).append(kind)
-        self._aggregated: dict[tuple[bool, str], bytes] = {}
+        self._aggregated: dict[bool, bytes] = {}
 
     def install(self, edge: Edge) -> None:
         for path in ("/api", "/api/"):
@@ -95,6 +121,7 @@ class Discovery:
         for path in ("/apis", "/apis/"):
             edge.add_page(path, self.groups)
         edge.add_page("/", self.paths)
+        edge.add_tree("/apis/", self.group)
         for group, versions in self._versions.items():
             if group:
                 edge.add_page(f"/apis/{group}", self.group)
@@ -121,13 +148,19 @@ class Discovery:
         aggregated = self._aggregate(request, core=False)
         if aggregated is not None:
             return aggregated
-        groups = [self._group(group) for group in self._ordered()]
+        groups = [*(self._group(group) for group in self._ordered()), *self._extra.groups()]
         return reply_json({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
     async def group(self, request: web.BaseRequest, path: str) -> web.Response:
-        group = path.strip("/").split("/")[1]
+        parts = path.strip("/").split("/")
+        group = parts[1]
+        for extra in self._extra.groups():
+            if extra["name"] == group and len(parts) == 2:
+                return reply_json({"kind": "APIGroup", "apiVersion": "v1", **extra})
         if group not in self._versions:
-            raise NotFoundError("the server could not find the requested resource")
+            raise NoPageError
+        if len(parts) > 2:
+            raise NoRouteError
         return reply_json({"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
 
     async def resources(self, request: web.BaseRequest, path: str) -> web.Response:
@@ -139,19 +172,22 @@ class Discovery:
         return reply_json(
             {
                 "kind": "APIResourceList",
-                "apiVersion": "v1",
+                **({"apiVersion": "v1"} if group else {}),  # the oldest group never says it
                 "groupVersion": _group_version(group, version),
                 "resources": resources,
             }
         )
 
     async def paths(self, request: web.BaseRequest, path: str) -> web.Response:
-        listed = ["/api", "/api/v1", "/apis"]
+        listed = ["/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/"]
         for group in self._ordered():
             listed.append(f"/apis/{group}")
             listed += [f"/apis/{group}/{version}" for version in self._versions[group]]
-        listed += ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz"]
-        return reply_json({"paths": [*listed, "/version"]})
+        for extra in self._extra.groups():
+            versions = [f"/apis/{entry['groupVersion']}" for entry in extra["versions"]]
+            listed += [f"/apis/{extra['name']}", *versions]
+        listed += ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
+        return reply_json({"paths": sorted([*listed, "/openid/v1/jwks", "/readyz", "/version"])})
 
     def _ordered(self) -> list[str]:
         rank = {group: index for index, group in enumerate(_FIRST)}
@@ -170,28 +206,35 @@ class Discovery:
         for entry in parse_accept(request.headers.get("Accept", "")):
             if entry.media != JSON:
                 continue
-            if entry.get("as") != _AGGREGATED:
+            if not entry.get("as"):
                 return None
-            version = entry.get("v")
-            if entry.get("g") == "apidiscovery.k8s.io" and version in ("v2", "v2beta1"):
-                content_type = f"{JSON};g=apidiscovery.k8s.io;v={version};as={_AGGREGATED}"
+            asked = (entry.get("g"), entry.get("v"), entry.get("as"))
+            if asked == ("apidiscovery.k8s.io", "v2", _AGGREGATED):
+                content_type = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED}"
                 return web.Response(
-                    body=self._aggregated_document(core=core, version=version),
+                    body=self._aggregated_document(core=core),
                     headers={"Content-Type": content_type, "Vary": "Accept"},
                 )
+        negotiate(request.headers.get("Accept", ""))  # refuses what nobody speaks
         return None
 
-    def _aggregated_document(self, *, core: bool, version: str) -> bytes:
-        known = self._aggregated.get((core, version))
+    def _aggregated_document(self, *, core: bool) -> bytes:
+        if self._extra_revision != self._extra.revision:
+            self._extra_revision = self._extra.revision
+            self._aggregated.clear()
+        known = self._aggregated.get(core)
         if known is None:
             groups = [""] if core else self._ordered()
             document = {
                 "kind": _AGGREGATED,
-                "apiVersion": f"apidiscovery.k8s.io/{version}",
+                "apiVersion": "apidiscovery.k8s.io/v2",
                 "metadata": {},
-                "items": [self._aggregated_group(group) for group in groups],
+                "items": [
+                    *(self._aggregated_group(group) for group in groups),
+                    *([] if core else self._extra.aggregated()),
+                ],
             }
-            known = self._aggregated[core, version] = orjson.dumps(document)
+            known = self._aggregated[core] = orjson.dumps(document)
         return known
 
     def _aggregated_group(self, group: str) -> JsonObject:
@@ -203,8 +246,7 @@ class Discovery:
             }
             for version in self._versions[group]
         ]
-        metadata = {"name": group} if group else {}
-        return {"metadata": {**metadata, "creationTimestamp": None}, "versions": versions}
+        return {"metadata": {"name": group} if group else {}, "versions": versions}
 
 
 def _group_version(group: str, version: str) -> str:
@@ -223,6 +265,8 @@ def _plain_entries(kind: Kind) -> Iterable[JsonObject]:
         entry["shortNames"] = list(kind.short_names)
     if kind.categories:
         entry["categories"] = list(kind.categories)
+    if "list" in kind.verbs and kind.plural != "componentstatuses":
+        entry["storageVersionHash"] = _storage_version_hash(kind)
     yield entry
     for name in sorted(kind.subresources):
         group, version, spoken = subresource_kind(kind, name)
@@ -241,7 +285,7 @@ def _plain_entries(kind: Kind) -> Iterable[JsonObject]:
 def _entry(kind: Kind) -> JsonObject:
     entry: JsonObject = {
         "resource": kind.plural,
-        "responseKind": _kind_json(kind.gvk),
+        "responseKind": _kind_json(kind.gvk, kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
@@ -254,7 +298,7 @@ def _entry(kind: Kind) -> JsonObject:
         entry["subresources"] = [
             {
                 "subresource": name,
-                "responseKind": _kind_json(subresource_kind(kind, name)),
+                "responseKind": _kind_json(subresource_kind(kind, name), kind),
                 "verbs": list(subresource_verbs(name)),
             }
             for name in sorted(kind.subresources)
@@ -262,5 +306,16 @@ def _entry(kind: Kind) -> JsonObject:
     return entry
 
 
-def _kind_json(gvk: tuple[str, str, str]) -> JsonObject:
-    return {"group": gvk[0], "version": gvk[1], "kind": gvk[2]}
+def _kind_json(gvk: tuple[str, str, str], kind: Kind) -> JsonObject:
+    """A group and version are named only where they are not those of the document around."""
+    own = gvk[:2] == (kind.group, kind.version)
+    group, version = ("", "") if own else gvk[:2]
+    return {"group": group, "version": version, "kind": gvk[2]}
+
+
+def _storage_version_hash(kind: Kind) -> str:
+    """Equal for two resources when one store holds both."""
+    group, version, name = _STORED_AS.get((kind.group, kind.kind), kind.gvk)
+    version = _KEPT_IN.get(name) or _KEPT_IN.get(group) or version
+    digest = hashlib.sha256(f"{group}/{version}/{name}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()

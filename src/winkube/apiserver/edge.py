@@ -6,7 +6,7 @@ This is the one place of the API server that catches everything.
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Final, NoReturn, Protocol
 
 from aiohttp import web
 
@@ -14,7 +14,8 @@ from winkube.api.errors import (
     ApiError,
     ForbiddenError,
     InternalError,
-    NotFoundError,
+    NoPageError,
+    NoRouteError,
     UnauthorizedError,
     UnavailableError,
 )
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 
 PageHandler = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 SubresourceHandler = Callable[[Call], Awaitable[web.StreamResponse]]
+RemoteHandler = Callable[[web.BaseRequest, User], Awaitable[web.StreamResponse]]
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "HEAD": "get"}
 # Subresources that stream: any Accept header will do for them.
@@ -43,6 +45,12 @@ _STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 # All that somebody without credentials can ever reach, whatever roles say.
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _OF_MANY: Final = frozenset({"list", "watch", "deletecollection"})
+
+
+class Delegate(Protocol):
+    """Knows which group versions other servers answer for."""
+
+    def find(self, target: Target) -> RemoteHandler | None: ...
 
 
 class Edge:
@@ -63,6 +71,12 @@ class Edge:
         self._trees: list[tuple[str, PageHandler]] = []
         self._parts: dict[tuple[str, str], SubresourceHandler] = {}
         self._creations: dict[tuple[str, str], SubresourceHandler] = {}
+        self._delegate: Delegate | None = None
+        self._groups = frozenset(served.kind.group for served in resources.all())
+
+    def delegate(self, delegate: "Delegate") -> None:
+        """Pass on what another server answers for."""
+        self._delegate = delegate
 
     def add_page(self, path: str, handler: PageHandler) -> None:
         """Serve exactly this path."""
@@ -110,6 +124,10 @@ class Edge:
                 answer.force_close()
             return answer
         target = parse_target(path)
+        if target is not None and self._delegate is not None:
+            remote = self._delegate.find(target)
+            if remote is not None:
+                return await self._pass_on(request, target, user, remote)
         if target is None or not target.resource:
             return await self._serve_tree(request, path, user)
         return await self._serve_resource(request, target, query, user)
@@ -134,25 +152,46 @@ class Edge:
                 return await self._serve_page(request, path, user, handler)
         if user is ANONYMOUS:
             raise UnauthorizedError
-        raise NotFoundError("the server could not find the requested resource")
+        self._nothing_at(path)
+
+    def _nothing_at(self, path: str) -> NoReturn:
+        """Below a group that is served, and beside the version, a Status; elsewhere a bare page."""
+        parts = path.strip("/").split("/")
+        if parts[0] in ("api", "version") or (parts[0] == "apis" and parts[1] in self._groups):
+            raise NoRouteError
+        raise NoPageError
 
     async def _serve_resource(
         self, request: web.BaseRequest, target: Target, query: dict[str, str], user: User
     ) -> web.StreamResponse:
         verb = _verb(request.method, target, query)
         self._authorize(user, verb, target, query.get("fieldSelector", ""))
-        served = self._resources.require(target.group, target.version, target.resource)
+        served = self._resources.find(target.group, target.version, target.resource)
+        if served is None:
+            self._nothing_at(split_url(request.raw_path)[0])
         check_namespace(target.namespace)
-        if target.namespace and not served.kind.namespaced:
-            raise NotFoundError("the server could not find the requested resource")
+        if bool(target.namespace) != served.kind.namespaced and (target.namespace or target.name):
+            raise NoRouteError
         call = Call(request, target, served, verb, user, query)
         if target.subresource not in _STREAMED:
-            call.output = negotiate(request.headers.get("Accept", ""))
+            call.output = negotiate(request.headers.get("Accept", ""), many=verb in _OF_MANY)
         start = time.perf_counter()
         try:
             return await self._handler(call)(call)
         finally:
             self._metrics.count(verb, target, time.perf_counter() - start)
+
+    async def _pass_on(
+        self, request: web.BaseRequest, target: Target, user: User, remote: RemoteHandler
+    ) -> web.StreamResponse:
+        path, query = split_url(request.raw_path)
+        if not target.resource:
+            return await self._serve_page(
+                request, path, user, lambda request, _: remote(request, user)
+            )
+        verb = _verb(request.method, target, query)
+        self._authorize(user, verb, target, query.get("fieldSelector", ""))
+        return await remote(request, user)
 
     def _handler(self, call: Call) -> SubresourceHandler:
         target, kind = call.target, call.served.kind
@@ -163,7 +202,7 @@ class Edge:
             ("*", target.subresource)
         )
         if handler is None or target.subresource not in kind.subresources:
-            raise NotFoundError("the server could not find the requested resource")
+            raise NoRouteError
         return handler
 
     def _authorize(self, user: User, verb: str, target: Target, fields: str) -> None:

@@ -82,7 +82,7 @@ class Kubelets:
 
         With ``judge`` a refusal becomes a Status of ours with the refuser's words.
         """
-        headers = _forwarded(request.headers)
+        headers = forwarded_headers(request.headers)
         # Not the client's own: what we relay has to be what we measure.
         headers["Accept-Encoding"] = "identity"
         data = request.content if request.body_exists else None
@@ -98,7 +98,7 @@ class Kubelets:
             ) as answer:
                 if judge and answer.status >= _REFUSED:
                     raise _refusal(answer.status, await answer.text())
-                return await _relay(request, answer)
+                return await relay(request, answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(url, error) from error
 
@@ -117,7 +117,7 @@ class Kubelets:
             await self._session.close()
 
 
-def _forwarded(headers: Mapping[str, str]) -> CIMultiDict[str]:
+def forwarded_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
     return CIMultiDict(
         (key, value)
         for key, value in headers.items()
@@ -125,8 +125,8 @@ def _forwarded(headers: Mapping[str, str]) -> CIMultiDict[str]:
     )
 
 
-async def _relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    response = web.StreamResponse(status=answer.status, headers=_forwarded(answer.headers))
+async def relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+    response = web.StreamResponse(status=answer.status, headers=forwarded_headers(answer.headers))
     if answer.content_length is not None:
         response.content_length = answer.content_length
     await response.prepare(request)

@@ -7,7 +7,7 @@ then one of them is the stored form and ``conversion`` turns one into the other.
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.errors import NotFoundError
+from winkube.api.errors import NoRouteError
 from winkube.api.kinds import Kind, KindTable
 from winkube.apiserver.cache import ROOT, Cache, ResourceCache
 from winkube.store.types import Store
@@ -81,7 +81,7 @@ class Resources:
     def require(self, group: str, version: str, plural: str) -> Served:
         served = self.find(group, version, plural)
         if served is None:
-            raise NotFoundError("the server could not find the requested resource")
+            raise NoRouteError
         return served
 
     def all(self) -> list[Served]:

@@ -42,6 +42,7 @@ class ApiServer:
             tasks = [
                 group.create_task(parts.cache.run(), name="watch-cache"),
                 group.create_task(parts.expiry.run(), name="event-expiry"),
+                group.create_task(parts.aggregator.run(), name="aggregator"),
             ]
             # The cache's watch begins when its task first runs; nothing may be written before.
             await asyncio.sleep(0)

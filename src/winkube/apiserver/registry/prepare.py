@@ -8,6 +8,7 @@ from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
+from winkube.apiserver.aggregation.local import local_condition
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.services.hook import keep_allocated
 from winkube.base.types import JsonObject
@@ -236,6 +237,12 @@ def _signing_request(obj: JsonObject, user: User) -> None:
     obj["status"] = {}
 
 
+def _api_service(obj: JsonObject, user: User) -> None:
+    """One without a service is answered for by this server, always."""
+    if not (obj.get("spec") or {}).get("service"):
+        obj["status"] = {"conditions": [local_condition(obj["metadata"]["creationTimestamp"])]}
+
+
 _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] = {
     ("", "pods"): _pod,
     ("", "namespaces"): _namespace,
@@ -244,6 +251,7 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("", "persistentvolumeclaims"): _pending,
     ("", "replicationcontrollers"): _no_replicas,
     ("", "resourcequotas"): _empty_status,
+    ("apiregistration.k8s.io", "apiservices"): _api_service,
     ("apps", "deployments"): _empty_status,
     ("apps", "replicasets"): _no_replicas,
     ("apps", "statefulsets"): _empty_status,

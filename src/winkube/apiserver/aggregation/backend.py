@@ -1,0 +1,132 @@
+"""Requests to the servers behind APIServices, with the identity of who asks in headers.
+
+They trust those headers because our certificate is signed by the front proxy's own authority, which
+signs nothing else.
+"""
+
+import ssl
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+import aiohttp
+import yarl
+from aiohttp import web
+from multidict import CIMultiDict
+
+from winkube.api.errors import ApiError
+from winkube.apiserver.aggregation.remote import Remote, Remotes
+from winkube.apiserver.auth.user import User
+from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.kubelet import forwarded_headers, relay
+from winkube.base.types import JsonObject
+
+_IDENTITY: Final = "x-remote-"
+_DISCOVERY_SECONDS: Final = 5.0
+_UNAVAILABLE: Final = 503
+# Whoever checks whether a server answers has to be let in by it.
+CHECKER: Final = User("system:kube-aggregator", ("system:masters",))
+
+
+class Backends:
+    def __init__(self, config: ApiServerConfig, remotes: Remotes) -> None:
+        self._config = config
+        self._remotes = remotes
+        self._session: aiohttp.ClientSession | None = None
+        self._context = lru_cache(maxsize=64)(self._make_context)
+
+    async def forward(
+        self, request: web.BaseRequest, remote: Remote, user: User, *, discovery: bool
+    ) -> web.StreamResponse:
+        """Pass the request on and its answer back as it arrives."""
+        if not remote.available:
+            return _refusal("service unavailable")
+        try:
+            host, port = self._remotes.resolve(remote)
+        except ApiError:
+            return _refusal("service unavailable")
+        url = yarl.URL(f"https://{_bracketed(host)}:{port}{request.raw_path}", encoded=True)
+        headers = forwarded_headers(request.headers)
+        for name in [name for name in headers if name.lower().startswith(_IDENTITY)]:
+            headers.popall(name, None)
+        headers["Accept-Encoding"] = "identity"
+        headers.extend(identity_headers(user))
+        limit = _DISCOVERY_SECONDS if discovery else None
+        try:
+            async with self._client().request(
+                request.method,
+                url,
+                headers=headers,
+                data=request.content if request.body_exists else None,
+                ssl=self._context(remote.ca, remote.insecure),
+                server_hostname=remote.server_name,
+                allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=limit, sock_connect=10),
+            ) as answer:
+                return await relay(request, answer)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return _refusal(str(error) or "context deadline exceeded")
+
+    async def fetch(self, remote: Remote, path: str) -> JsonObject:
+        """A document of the server's own, for our use; raises aiohttp's errors and ApiErrors.
+
+        Its certificate is not looked at: a wrong one is found out when somebody's request goes
+        there, and nothing of ours depends on this answer.
+        """
+        host, port = self._remotes.resolve(remote)
+        async with self._client().get(
+            f"https://{_bracketed(host)}:{port}{path}",
+            headers={**identity_headers(CHECKER), "Accept": "application/json"},
+            ssl=self._context("", True),
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=_DISCOVERY_SECONDS),
+        ) as answer:
+            answer.raise_for_status()
+            document: JsonObject = await answer.json(content_type=None)
+            return document
+
+    def _make_context(self, ca: str, insecure: bool) -> ssl.SSLContext:
+        context = ssl.create_default_context(cadata=ca or None)
+        if insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        cert, key = self._config.proxy_client_cert, self._config.proxy_client_key
+        if cert is not None and key is not None:
+            context.load_cert_chain(cert, key)
+        return context
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+            )
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def identity_headers(user: User) -> CIMultiDict[str]:
+    headers = CIMultiDict({"X-Remote-User": user.name})
+    if user.uid:
+        headers["X-Remote-Uid"] = user.uid
+    for group in user.groups:
+        headers.add("X-Remote-Group", group)
+    for key, values in user.extra.items():
+        for value in values:
+            headers.add(f"X-Remote-Extra-{quote(key, safe='')}", value)
+    return headers
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _refusal(words: str) -> web.Response:
+    """As upstream's proxy refuses: plain text, not a Status."""
+    return web.Response(
+        status=_UNAVAILABLE, text=words + "\n", headers={"X-Content-Type-Options": "nosniff"}
+    )
