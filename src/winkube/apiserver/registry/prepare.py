@@ -84,27 +84,27 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         new["metadata"]["generation"] = generation
 
 
-# A status update of these may also change labels and annotations (their strategies keep them).
-_STATUS_METADATA: Final = frozenset(
-    {
-        ("", "pods"),
-        ("", "nodes"),
-        ("", "namespaces"),
-        ("", "services"),
-        ("", "persistentvolumes"),
-        ("", "persistentvolumeclaims"),
-        ("certificates.k8s.io", "certificatesigningrequests"),
-    }
-)
+_FREE_METADATA: Final = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
+# What of that a status update of these leaves as it is (their strategies say so).
+_STATUS_KEEPS: Final = {
+    ("", "pods"): frozenset({"ownerReferences"}),
+    ("apps", "deployments"): frozenset({"labels"}),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _FREE_METADATA,
+    ("apiregistration.k8s.io", "apiservices"): _FREE_METADATA,
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _FREE_METADATA,
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _FREE_METADATA,
+    ("networking.k8s.io", "servicecidrs"): _FREE_METADATA,
+    ("resource.k8s.io", "resourceclaims"): _FREE_METADATA,
+    ("storage.k8s.io", "volumeattachments"): _FREE_METADATA,
+}
 
 
 def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
-    """A status update changes the status alone (and, for some kinds, labels and annotations)."""
+    """A status update changes the status and, for most kinds, metadata that users own."""
     status, metadata = new.get("status"), new["metadata"]
     kept = dict(old["metadata"])
-    if (kind.group, kind.plural) in _STATUS_METADATA:
-        for name in ("labels", "annotations", "finalizers"):
-            _copy_field(kept, metadata, name)
+    for name in _FREE_METADATA - _STATUS_KEEPS.get((kind.group, kind.plural), frozenset()):
+        _copy_field(kept, metadata, name)
     new.clear()
     new.update(old)
     new["metadata"] = kept
