@@ -48,6 +48,11 @@ class KubeletConfig:
     def is_windows(self) -> bool:
         return self.os == WINDOWS
 
+    @property
+    def node_cgroup(self) -> str:
+        """All of this node's: its pods and its own processes."""
+        return self.cgroup_parent.rpartition("/")[0]
+
     def pod_dir(self, uid: str) -> Path:
         return self.root_dir / "pods" / uid
 

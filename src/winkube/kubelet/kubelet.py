@@ -17,7 +17,7 @@ from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.state import Phase
 from winkube.kubelet.pod.worker import PodWorker
 from winkube.kubelet.server.app import KubeletServer
-from winkube.kubelet.server.view import ContainerState
+from winkube.kubelet.server.view import ContainerState, NodeUsage
 from winkube.kubelet.stats import StatsReader
 from winkube.wire.cri_client import CriClient
 
@@ -86,6 +86,9 @@ class Kubelet:
 
     async def stats_summary(self) -> JsonObject:
         return await self._stats.summary(self._workers.all())
+
+    async def resource_usage(self) -> NodeUsage:
+        return await self._stats.usage(self._workers.all())
 
     def healthy(self) -> bool:
         return self._engine.relister.healthy

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from winkube.base.clock import Clock, to_rfc3339
+from winkube.base.clock import Clock, parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.node.machine import read_meminfo
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.state import CriCaller
+from winkube.kubelet.server.view import ContainerUsage, NodeUsage, Usage
+from winkube.linux import cgroup
 from winkube.wire import cri
 from winkube.wire.cri_client import CriError
 
@@ -20,6 +22,8 @@ _NANO: Final = 1_000_000_000
 class HasPod(Protocol):
     @property
     def pod(self) -> JsonObject: ...
+    @property
+    def status(self) -> JsonObject: ...
 
 
 @dataclass(slots=True)
@@ -31,28 +35,63 @@ class StatsReader:
     _last: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     async def summary(self, pods: Sequence[HasPod]) -> JsonObject:
-        containers = await self._list("ListContainerStats", cri.ListContainerStatsRequest())
+        by_pod = await self._containers()
         sandboxes = await self._list("ListPodSandboxStats", cri.ListPodSandboxStatsRequest())
+        self._fill_rates([entry for entries in by_pod.values() for entry in entries])
+        networks = {entry.attributes.metadata.uid: _network(entry) for entry in sandboxes}
+        return {
+            "node": self._node(),
+            "pods": [
+                self._pod(holder, by_pod.get(identity.uid_of(holder.pod), []), networks)
+                for holder in pods
+            ],
+        }
+
+    async def usage(self, pods: Sequence[HasPod]) -> NodeUsage:
+        """The figures of /metrics/resource, to the nanosecond and without any others."""
+        by_pod = await self._containers()
+        containers = [
+            _container_usage(holder, entry)
+            for holder in pods
+            for entry in by_pod.get(identity.uid_of(holder.pod), [])
+        ]
+        cpu, memory = self._node_usage()
+        return NodeUsage(Usage(self.clock.now(), cpu, memory), tuple(containers))
+
+    async def _containers(self) -> dict[str, list[Any]]:
+        """What runs, by its pod's uid; what has ended uses nothing and is left out."""
         by_pod: dict[str, list[Any]] = {}
-        for entry in containers:
-            if not entry.cpu.timestamp:
-                continue  # it does not run
+        for entry in await self._list("ListContainerStats", cri.ListContainerStatsRequest()):
+            if entry.cpu.timestamp and (
+                entry.cpu.usage_core_nano_seconds.value or entry.memory.working_set_bytes.value
+            ):
+                uid = entry.attributes.labels.get(identity.POD_UID, "")
+                by_pod.setdefault(uid, []).append(entry)
+        return by_pod
+
+    def _fill_rates(self, entries: Sequence[Any]) -> None:
+        """Where the runtime does not say them; what is gone is forgotten."""
+        gone = self._last.keys() - {entry.attributes.id for entry in entries} - {""}
+        for key in gone:
+            del self._last[key]
+        for entry in entries:
             if not entry.cpu.usage_nano_cores.value:
                 entry.cpu.usage_nano_cores.value = self._rate(
                     entry.attributes.id,
                     entry.cpu.timestamp,
                     entry.cpu.usage_core_nano_seconds.value,
                 )
-            uid = entry.attributes.labels.get(identity.POD_UID, "")
-            by_pod.setdefault(uid, []).append(entry)
-        networks = {entry.attributes.metadata.uid: _network(entry) for entry in sandboxes}
-        return {
-            "node": self._node(),
-            "pods": [
-                self._pod(holder.pod, by_pod.get(identity.uid_of(holder.pod), []), networks)
-                for holder in pods
-            ],
-        }
+
+    def _node_usage(self) -> tuple[int, int]:
+        """CPU nanoseconds and bytes of this node: several nodes share the machine.
+
+        They are those of the node's control group; where there is none, the machine's.
+        """
+        group = self.config.node_cgroup
+        if cgroup.exists(group):
+            return cgroup.cpu_usage_ns(group), cgroup.memory_working_set(group)
+        memory = read_meminfo()
+        return _machine_cpu(), memory["MemTotal"] - memory.get("MemAvailable", 0)
 
     async def _list(self, method: str, request: Any) -> list[Any]:
         try:
@@ -63,8 +102,7 @@ class StatsReader:
 
     def _node(self) -> JsonObject:
         memory, moment = read_meminfo(), self.clock.now()
-        now, used = to_rfc3339(moment), _machine_cpu()
-        total, available = memory["MemTotal"], memory.get("MemAvailable", 0)
+        now, (used, working_set) = to_rfc3339(moment), self._node_usage()
         disk = os.statvfs(self.config.root_dir)
         return {
             "nodeName": self.config.node_name,
@@ -76,9 +114,9 @@ class StatsReader:
             },
             "memory": {
                 "time": now,
-                "availableBytes": available,
-                "usageBytes": total - memory.get("MemFree", 0),
-                "workingSetBytes": total - available,
+                "availableBytes": memory.get("MemAvailable", 0),
+                "usageBytes": cgroup.memory_usage(self.config.node_cgroup) or working_set,
+                "workingSetBytes": working_set,
             },
             "fs": {
                 "time": now,
@@ -95,10 +133,11 @@ class StatsReader:
         return max(0, (used - spent) * _NANO // max(at - before, 1))
 
     def _pod(
-        self, pod: JsonObject, containers: Iterable[Any], networks: dict[str, JsonObject]
+        self, holder: HasPod, containers: Iterable[Any], networks: dict[str, JsonObject]
     ) -> JsonObject:
-        stats = [_container(entry) for entry in containers]
-        start = (pod.get("status") or {}).get("startTime") or to_rfc3339(self.clock.now())
+        pod = holder.pod
+        stats = [_container(entry, _started(holder, entry)) for entry in containers]
+        start = holder.status.get("startTime") or to_rfc3339(self.clock.now())
         document: JsonObject = {
             "podRef": {
                 "name": identity.name_of(pod),
@@ -114,11 +153,39 @@ class StatsReader:
         return {**document, "network": network} if network else document
 
 
-def _container(entry: Any) -> JsonObject:
+def _name(entry: Any) -> str:
+    labels = entry.attributes.labels
+    return str(labels.get(identity.CONTAINER_NAME) or entry.attributes.metadata.name)
+
+
+def _started(holder: HasPod, entry: Any) -> float:
+    """When the container began, by its pod's status; else when it was first seen using anything."""
+    for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for status in holder.status.get(kind) or ():
+            running = (status.get("state") or {}).get("running") or {}
+            if status.get("name") == _name(entry) and running.get("startedAt"):
+                return parse_rfc3339(running["startedAt"])
+    return float((entry.cpu.timestamp - entry.cpu.usage_core_nano_seconds.value) / _NANO)
+
+
+def _container_usage(holder: HasPod, entry: Any) -> ContainerUsage:
+    return ContainerUsage(
+        namespace=identity.namespace_of(holder.pod),
+        pod=identity.name_of(holder.pod),
+        container=_name(entry),
+        started=_started(holder, entry),
+        usage=Usage(
+            entry.cpu.timestamp / _NANO,
+            entry.cpu.usage_core_nano_seconds.value,
+            entry.memory.working_set_bytes.value,
+        ),
+    )
+
+
+def _container(entry: Any, started: float) -> JsonObject:
     return {
-        "name": entry.attributes.labels.get(identity.CONTAINER_NAME)
-        or entry.attributes.metadata.name,
-        "startTime": to_rfc3339(entry.cpu.timestamp / _NANO),
+        "name": _name(entry),
+        "startTime": to_rfc3339(started),
         "cpu": {
             "time": to_rfc3339(entry.cpu.timestamp / _NANO),
             "usageNanoCores": entry.cpu.usage_nano_cores.value,

@@ -138,6 +138,9 @@ class ContainerService:
             raise FailedPreconditionError(f"sandbox container {sandbox.id} is not running")
         await self._lifecycle.start(container, sandbox)
 
+    def all(self) -> list[Container]:
+        return list(self._records)
+
     def matching(self, filter_: Any) -> list[Any]:
         found = (container for container in self._records if _wanted(container, filter_))
         return [to_item(item) for item in sorted(found, key=lambda c: -c.created_at)]

@@ -218,6 +218,9 @@ class Handlers:
             state=cri.ContainerStateValue(state=cri.CONTAINER_RUNNING),
         )
         found = [self._containers.get(item.id) for item in self._containers.matching(wanted)]
+        self._stats.keep_only(
+            {each.id for each in (*self._containers.all(), *self._sandboxes.all())}
+        )
         stats = await asyncio.to_thread(lambda: [self._stats.container(c) for c in found])
         return cri.ListContainerStatsResponse(stats=stats)
 

@@ -1,9 +1,9 @@
 """Numbers about containers, pods and images, from control groups, /proc and the file system."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from winkube.base.clock import Clock
 from winkube.linux import cgroup
@@ -11,6 +11,9 @@ from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.lifecycle import Lifecycle
 from winkube.runtime.state import Container, ContainerState, Sandbox
 from winkube.wire import cri
+
+# Sizes on disk are this old at most; figures of CPU and memory are always fresh.
+_SIZE_SECONDS: Final = 10.0
 
 
 def folder_size(folder: Path) -> tuple[int, int]:
@@ -56,6 +59,8 @@ class Stats:
         self._clock = clock
         # The last CPU reading of each group, for the rate between two calls.
         self._last: dict[str, tuple[float, int, int]] = {}
+        # What each container has written, and when that was counted: a walk over many files.
+        self._written: dict[str, tuple[float, tuple[int, int]]] = {}
 
     def _now(self) -> int:
         return int(self._clock.now() * 1e9)
@@ -72,8 +77,20 @@ class Stats:
         self._last[group] = (now, usage, rate)
         return usage, rate
 
-    def forget(self, group: str) -> None:
-        self._last.pop(group, None)
+    def _size(self, container_id: str) -> tuple[int, int]:
+        now, known = self._clock.monotonic(), self._written.get(container_id)
+        if known is not None and now - known[0] < _SIZE_SECONDS:
+            return known[1]
+        size = folder_size(self._config.containers / container_id / "upper")
+        self._written[container_id] = (now, size)
+        return size
+
+    def keep_only(self, ids: Collection[str]) -> None:
+        """Forget what was counted of containers and sandboxes that are gone."""
+        for gone in self._written.keys() - set(ids):
+            del self._written[gone]
+        for group in [group for group in self._last if group.rpartition("/")[2] not in ids]:
+            del self._last[group]
 
     def container(self, container: Container) -> Any:
         """A container's stats in the common form, which the kubelet reads on every system."""
@@ -81,7 +98,7 @@ class Stats:
         running = container.state is ContainerState.RUNNING
         usage, rate = self._cpu(group) if running else (0, 0)
         memory = cgroup.memory_working_set(group) if running else 0
-        size, inodes = folder_size(self._config.containers / container.id / "upper")
+        size, inodes = self._size(container.id)
         value = _value
         return cri.ContainerStats(
             attributes=_attributes(container),

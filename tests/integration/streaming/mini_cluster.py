@@ -19,7 +19,7 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.streaming import proxy_stream
 from winkube.base.types import JsonObject
 from winkube.kubelet.server.app import KubeletServer
-from winkube.kubelet.server.view import ContainerState
+from winkube.kubelet.server.view import ContainerState, ContainerUsage, NodeUsage, Usage
 from winkube.runtime.streaming import StreamingServer
 from winkube.wire import cri
 
@@ -98,6 +98,10 @@ class FakeView:
                 }
             ],
         }
+
+    async def resource_usage(self) -> NodeUsage:
+        main = ContainerUsage("default", "web", "main", 100.0, Usage(1000.0, 2_000_000, 4096))
+        return NodeUsage(Usage(1000.0, 5_000_000_000, 8192), (main,))
 
     def healthy(self) -> bool:
         return self.health

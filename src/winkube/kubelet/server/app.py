@@ -82,7 +82,7 @@ class KubeletServer:
         return web.Response(text=text, content_type="text/plain")
 
     async def _resource_metrics(self, _request: web.Request) -> web.Response:
-        text = render_resource_metrics(await self._view.stats_summary())
+        text = render_resource_metrics(await self._view.resource_usage())
         return web.Response(text=text, content_type="text/plain")
 
 

@@ -1,7 +1,7 @@
 """Who may talk to the kubelet: holders of a client certificate that is an administrator's.
 
-The certificate's chain has been checked by TLS. Everything here gives control over the node, so
-there is one rule for all paths and nothing is open to the anonymous.
+The certificate's chain has been checked by TLS. Nearly everything here gives control over the node,
+so there is one rule for all paths but figures, and nothing is open to the anonymous.
 """
 
 from typing import Final
@@ -11,6 +11,9 @@ from aiohttp.typedefs import Handler
 
 ADMIN_GROUP: Final = "system:masters"
 API_SERVER: Final = "kube-apiserver-kubelet-client"
+# It may see figures (upstream's nodes/metrics and nodes/stats), which give control over nothing.
+METRICS_SERVER: Final = "system:metrics-server"
+_FIGURES: Final = ("/metrics", "/stats/")
 
 
 @web.middleware
@@ -20,7 +23,8 @@ async def require_client(request: web.Request, handler: Handler) -> web.StreamRe
     if not certificate:
         raise web.HTTPUnauthorized(text="Unauthorized")
     user, groups = _identity(certificate)
-    if user != API_SERVER and ADMIN_GROUP not in groups:
+    sees_figures = user == METRICS_SERVER and request.path.startswith(_FIGURES)
+    if user != API_SERVER and ADMIN_GROUP not in groups and not sees_figures:
         raise web.HTTPForbidden(
             text=f"Forbidden (user={user}, verb={request.method.lower()}, resource=nodes, "
             "subresource=proxy)"

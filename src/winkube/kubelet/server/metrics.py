@@ -1,50 +1,87 @@
-"""The /metrics/resource document: what the metrics server scrapes, out of the stats summary."""
+"""The /metrics/resource document: what a metrics server scrapes.
+
+Every figure carries the moment it was taken at: a rate is the difference of two of them.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
-from winkube.base.clock import parse_rfc3339
-from winkube.base.types import JsonObject
+from winkube.kubelet.server.view import ContainerUsage, NodeUsage, Usage
 
-_CPU: Final = ("cpu_usage_seconds_total", "counter", "cpu", "usageCoreNanoSeconds", 1e-9)
-_MEMORY: Final = ("memory_working_set_bytes", "gauge", "memory", "workingSetBytes", 1.0)
+_CPU: Final = (
+    "cpu_usage_seconds_total",
+    "counter",
+    "Cumulative cpu time consumed by the {} in core-seconds",
+)
+_MEMORY: Final = ("memory_working_set_bytes", "gauge", "Current working set of the {} in bytes")
+_START: Final = (
+    "container_start_time_seconds",
+    "Start time of the container since unix epoch in seconds",
+)
+_ERROR: Final = (
+    "resource_scrape_error",
+    "1 if there was an error while getting container metrics, 0 otherwise",
+)
+
+Series = list[tuple[str, Usage]]
 
 
-def render_resource_metrics(summary: JsonObject) -> str:
-    """Prometheus text; a figure the summary does not have is left out."""
-    pods = summary.get("pods") or []
-    lines: list[str] = []
-    for suffix, kind, section, key, scale in (_CPU, _MEMORY):
-        for level, items in (
-            ("container", _containers(pods)),
-            ("node", [("", summary.get("node") or {})]),
-            ("pod", [(_pod_labels(pod), pod) for pod in pods]),
-        ):
-            lines.append(f"# TYPE {level}_{suffix} {kind}")
-            for labels, stats in items:
-                figure = (stats.get(section) or {}).get(key)
-                if figure is not None:
-                    lines.append(f"{level}_{suffix}{_braced(labels)} {figure * scale:.9g}")
-    lines.append("# TYPE container_start_time_seconds gauge")
-    for labels, stats in _containers(pods):
-        if started := stats.get("startTime"):
-            seconds = parse_rfc3339(started)
-            lines.append(f"container_start_time_seconds{_braced(labels)} {seconds:.0f}")
-    lines += ["# TYPE resource_scrape_error gauge", "resource_scrape_error 0", ""]
+def render_resource_metrics(usage: NodeUsage) -> str:
+    """Prometheus text, metrics in the order of their names."""
+    containers = [(_container_labels(each), each.usage) for each in usage.containers]
+    lines = [
+        *_cpu("container", containers),
+        *_memory("container", containers),
+        *_head(_START[0], _START[1], "gauge"),
+        *(f"{_START[0]}{{{_container_labels(c)}}} {c.started:.9e}" for c in usage.containers),
+        *_cpu("node", [("", usage.node)]),
+        *_memory("node", [("", usage.node)]),
+        *_cpu("pod", _by_pod(usage)),
+        *_memory("pod", _by_pod(usage)),
+        *_head(_ERROR[0], _ERROR[1], "gauge"),
+        f"{_ERROR[0]} 0",
+        "",
+    ]
     return "\n".join(lines)
 
 
-def _containers(pods: list[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
-    for pod in pods:
-        for container in pod.get("containers") or []:
-            name = _escaped(str(container.get("name", "")))
-            yield f'container="{name}",{_pod_labels(pod)}', container
+def _cpu(level: str, series: Series) -> Iterator[str]:
+    name, kind, text = _CPU
+    yield from _head(f"{level}_{name}", text.format(level), kind)
+    for labels, usage in series:
+        yield f"{level}_{name}{_braced(labels)} {usage.cpu_ns / 1e9:.9f} {_millis(usage)}"
 
 
-def _pod_labels(pod: JsonObject) -> str:
-    ref = pod.get("podRef") or {}
-    namespace, name = _escaped(ref.get("namespace", "")), _escaped(ref.get("name", ""))
-    return f'namespace="{namespace}",pod="{name}"'
+def _memory(level: str, series: Series) -> Iterator[str]:
+    name, kind, text = _MEMORY
+    yield from _head(f"{level}_{name}", text.format(level), kind)
+    for labels, usage in series:
+        yield f"{level}_{name}{_braced(labels)} {usage.working_set} {_millis(usage)}"
+
+
+def _head(name: str, text: str, kind: str) -> Iterator[str]:
+    yield f"# HELP {name} [STABLE] {text}"
+    yield f"# TYPE {name} {kind}"
+
+
+def _by_pod(usage: NodeUsage) -> Series:
+    sums: dict[str, Usage] = {}
+    for each in usage.containers:
+        labels = f'namespace="{_escaped(each.namespace)}",pod="{_escaped(each.pod)}"'
+        before, own = sums.get(labels, Usage(0.0, 0, 0)), each.usage
+        sums[labels] = Usage(
+            max(before.at, own.at), before.cpu_ns + own.cpu_ns, before.working_set + own.working_set
+        )
+    return list(sums.items())
+
+
+def _container_labels(each: ContainerUsage) -> str:
+    container, namespace, pod = map(_escaped, (each.container, each.namespace, each.pod))
+    return f'container="{container}",namespace="{namespace}",pod="{pod}"'
+
+
+def _millis(usage: Usage) -> int:
+    return int(usage.at * 1000)
 
 
 def _braced(labels: str) -> str:

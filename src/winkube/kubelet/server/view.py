@@ -4,6 +4,7 @@ The kubelet implements it; tests fake it. Every synchronous method answers from 
 blocks: the server calls it on the event loop, once per request (and every poll of a followed log).
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,6 +24,30 @@ class CriCaller(Protocol):
     """The one method of ``wire.cri_client.CriClient`` that the server needs."""
 
     async def call(self, method: str, request: Any, *, timeout: float | None = ...) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """CPU time used so far and memory in use, both at one moment (seconds since the epoch)."""
+
+    at: float
+    cpu_ns: int
+    working_set: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerUsage:
+    namespace: str
+    pod: str
+    container: str
+    started: float
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUsage:
+    node: Usage
+    containers: tuple[ContainerUsage, ...] = ()
 
 
 class NodeView(Protocol):
@@ -51,6 +76,10 @@ class NodeView(Protocol):
 
     async def stats_summary(self) -> JsonObject:
         """The kubelet's Summary document: ``{"node": {...}, "pods": [...]}``."""
+        ...
+
+    async def resource_usage(self) -> NodeUsage:
+        """What the node and its running containers use: the figures a scaler needs, no more."""
         ...
 
     def healthy(self) -> bool: ...
