@@ -11,6 +11,7 @@ from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.image import ImagePuller
 from winkube.kubelet.logs import LogRotator
 from winkube.kubelet.node.machine import read_machine
+from winkube.kubelet.node.own import OwnNode
 from winkube.kubelet.node.reporter import NodeReporter
 from winkube.kubelet.node.status import allocatable
 from winkube.kubelet.objects import ObjectCache
@@ -47,7 +48,8 @@ class Engine:
         self._services = Informer(client, SERVICES)
         self._pods = Informer(client, PODS, field_selector=f"spec.nodeName={config.node_name}")
         self._tools = self._make_tools(client, backoffs or Backoffs())
-        self.workers = PodWorkers(self._tools, lambda: self._node.labels)
+        self._own = OwnNode(config, client, lambda: self._node.labels)
+        self.workers = PodWorkers(self._tools, self._own)
         self.relister = Relister(cri, clock, self.workers.wake)
         self._reclaimer = VolumeReclaimer(config, client)
         self._rotator = LogRotator(cri, clock, self.workers.running_containers)
@@ -60,6 +62,7 @@ class Engine:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._recorder.run(), name="events")
             group.create_task(self._node.run(machine), name="node")
+            group.create_task(self._own.run(), name="own-node")
             group.create_task(self._services.run(), name="services")
             group.create_task(self._pods.run(), name="pods")
             group.create_task(self._tools.statuses.run(), name="statuses")

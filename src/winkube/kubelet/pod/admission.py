@@ -66,7 +66,8 @@ def _check_resources(pod: JsonObject, host: Host) -> None:
     if limit is not None and host.pods + 1 > parse_quantity(limit):
         raise _shortage("pods", Fraction(1), Fraction(host.pods), parse_quantity(limit))
     for resource, wanted in sorted(pod_requests(pod).items()):
-        if wanted == 0:
+        # An extended resource this node does not know is the cluster's, not ours to count.
+        if wanted == 0 or ("/" in resource and resource not in host.allocatable):
             continue
         have = parse_quantity(host.allocatable.get(resource, 0))
         used = host.used.get(resource, Fraction(0))

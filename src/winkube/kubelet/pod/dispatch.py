@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, Final
 
 from winkube.aio.supervise import repeat
 from winkube.base.types import JsonObject
+from winkube.kubelet.errors import AdmissionError
+from winkube.kubelet.node.own import OwnNode
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.admission import Host, check_pod, host_ports
 from winkube.kubelet.pod.state import Container
@@ -25,9 +26,9 @@ log = logging.getLogger(__name__)
 
 
 class PodWorkers:
-    def __init__(self, tools: Tools, labels: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, tools: Tools, node: OwnNode) -> None:
         self._tools = tools
-        self._labels = labels
+        self._node = node
         self._workers: dict[str, PodWorker] = {}
         self._group: asyncio.TaskGroup | None = None
         self._early: list[PodWorker] = []
@@ -90,7 +91,16 @@ class PodWorkers:
         finally:
             self._workers.pop(worker.uid, None)
 
-    def _admit(self, pod: JsonObject) -> None:
+    async def _admit(self, pod: JsonObject) -> None:
+        try:
+            check_pod(pod, self._host(self._node.known()))
+        except AdmissionError as refusal:
+            # The scheduler may have seen a label before us.
+            if refusal.reason != "NodeAffinity":
+                raise
+            check_pod(pod, self._host(await self._node.fetch()))
+
+    def _host(self, node: JsonObject) -> Host:
         used: dict[str, Fraction] = {}
         ports: set[tuple[str, str, int]] = set()
         running = [
@@ -101,18 +111,16 @@ class PodWorkers:
                 used[resource] = used.get(resource, Fraction(0)) + amount
             ports |= host_ports(worker.pod)
         config = self._tools.config
-        check_pod(
-            pod,
-            Host(
-                os=config.os,
-                name=config.node_name,
-                labels=self._labels(),
-                taints=config.taints,
-                allocatable=self._tools.facts().allocatable,
-                used=used,
-                pods=len(running),
-                ports=frozenset(ports),
-            ),
+        reported = (node.get("status") or {}).get("allocatable") or {}
+        return Host(
+            os=config.os,
+            name=config.node_name,
+            labels=node["metadata"].get("labels") or {},
+            taints=tuple((node.get("spec") or {}).get("taints") or ()),
+            allocatable={**reported, **self._tools.facts().allocatable},
+            used=used,
+            pods=len(running),
+            ports=frozenset(ports),
         )
 
     async def _sweep(self) -> None:

@@ -9,7 +9,7 @@ its logs until it is deleted). Deletion interrupts whatever waits: a pull, a hoo
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -63,7 +63,9 @@ class InterruptedByDeletionError(KubeletError):
 
 
 class PodWorker:
-    def __init__(self, pod: JsonObject, tools: Tools, admit: Callable[[JsonObject], None]) -> None:
+    def __init__(
+        self, pod: JsonObject, tools: Tools, admit: Callable[[JsonObject], Awaitable[None]]
+    ) -> None:
         self.pod = pod
         self.uid = identity.uid_of(pod)
         self.state = PodState()
@@ -142,7 +144,7 @@ class PodWorker:
             self.wake()
 
     async def _advance(self) -> None:
-        if not self._enter():
+        if not await self._enter():
             return
         if self._past_deadline():
             await self._fail(
@@ -165,13 +167,13 @@ class PodWorker:
             self.wake()
         self._plan_next_look()
 
-    def _enter(self) -> bool:
+    async def _enter(self) -> bool:
         """Admit the pod once; a pod that has a sandbox was admitted by an earlier kubelet."""
         if self.admitted:
             return True
         if not self.state.sandboxes:
             try:
-                self._admit(self.pod)
+                await self._admit(self.pod)
             except AdmissionError as refusal:
                 self._reject(refusal)
                 return False
