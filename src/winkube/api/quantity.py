@@ -43,6 +43,11 @@ def parse_quantity(value: str | int | float) -> Fraction:
     return _parse(value if isinstance(value, str) else repr(value))[0]
 
 
+def split_quantity(value: str | int | float) -> tuple[Fraction, str]:
+    """The number, and the family of suffixes it was written in."""
+    return _parse(value if isinstance(value, str) else repr(value))
+
+
 def to_milli(value: str | int | float) -> int:
     """Thousandths, rounded up (CPU)."""
     return -((-parse_quantity(value) * 1000) // 1)

@@ -1,19 +1,25 @@
-"""The admission chain: steps run in order on the candidate, each may complete or refuse it."""
+"""The admission chain: steps complete the candidate, it is validated, other steps judge the result.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+A step is in one list or in both: ``admit`` may change the candidate, ``validate`` only looks. As
+upstream, the candidate is prepared and validated by its kind between the two.
+"""
 
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from winkube.api.errors import ForbiddenError
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
 
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+Undo = Callable[[], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class Admission:
-    """``obj`` is None on deletion, ``old`` on creation; steps change ``obj`` in place."""
+    """``obj`` is None on deletion, ``old`` on creation; mutating steps change ``obj`` in place."""
 
     operation: Operation
     served: Served
@@ -24,20 +30,83 @@ class Admission:
     old: JsonObject | None = None
     subresource: str = ""
     dry_run: bool = False
+    options: JsonObject | None = None
+    # What the client is told beside the answer.
+    warnings: list[str] = field(default_factory=list)
+    # What steps took for this write: given back if it does not happen.
+    undo: list[Undo] = field(default_factory=list)
 
     def is_for(self, plural: str, group: str = "") -> bool:
         kind = self.served.kind
         return kind.plural == plural and kind.group == group and not self.subresource
 
+    @property
+    def shown_name(self) -> str:
+        """As refusals name the object: a generated name may not be known yet."""
+        metadata = (self.obj or {}).get("metadata") or {}
+        return str(self.name or metadata.get("name") or metadata.get("generateName") or "Unknown")
+
+    def forbidden(self, cause: str) -> ForbiddenError:
+        kind = self.served.kind
+        details: dict[str, object] = {"name": self.shown_name}
+        if kind.group:
+            details["group"] = kind.group
+        details["kind"] = kind.plural
+        return ForbiddenError(
+            f'{kind.group_resource} "{self.shown_name}" is forbidden: {cause}', details=details
+        )
+
+    async def give_back(self) -> None:
+        """The write did not happen."""
+        while self.undo:
+            await self.undo.pop()()
+
 
 class Step(Protocol):
+    """May name the resources it is ``about`` (``deployments.apps``): others skip it."""
+
     async def admit(self, request: Admission) -> None: ...
 
 
+class Validator(Protocol):
+    async def validate(self, request: Admission) -> None: ...
+
+
 class Chain:
-    def __init__(self, steps: Sequence[Step] = ()) -> None:
-        self._steps = tuple(steps)
+    def __init__(self, mutating: Sequence[Step] = (), validating: Sequence[Validator] = ()) -> None:
+        self._mutating = tuple(mutating)
+        self._validating = tuple(validating)
+        self._by_resource: dict[str, tuple[tuple[Step, ...], tuple[Validator, ...]]] = {}
 
     async def admit(self, request: Admission) -> None:
-        for step in self._steps:
+        for step in self._steps(request)[0]:
             await step.admit(request)
+
+    async def validate(self, request: Admission) -> None:
+        for step in self._steps(request)[1]:
+            await step.validate(request)
+
+    def _steps(self, request: Admission) -> tuple[tuple[Step, ...], tuple[Validator, ...]]:
+        resource = request.served.kind.group_resource
+        found = self._by_resource.get(resource)
+        if found is None:
+            mutating = tuple(step for step in self._mutating if _is_about(step, resource))
+            validating = tuple(step for step in self._validating if _is_about(step, resource))
+            found = self._by_resource[resource] = (mutating, validating)
+        return found
+
+
+def _is_about(step: Any, resource: str) -> bool:
+    about = getattr(step, "about", None)
+    return about is None or resource in about
+
+
+class Judging:
+    """A step that looks at the finished object, as a validator."""
+
+    def __init__(self, step: Step) -> None:
+        self.about = getattr(step, "about", None)
+        self._step = step
+
+    async def validate(self, request: Admission) -> None:
+        await self._step.admit(request)

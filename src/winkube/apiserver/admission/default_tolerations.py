@@ -1,6 +1,6 @@
 """Pods stay five minutes on a node that is not ready or reachable, unless they say otherwise."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from winkube.apiserver.admission.chain import Admission
 from winkube.base.types import JsonObject
@@ -10,8 +10,10 @@ _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachabl
 
 
 class DefaultTolerationSeconds:
+    about: ClassVar = frozenset({"pods"})
+
     async def admit(self, request: Admission) -> None:
-        if request.operation != "CREATE" or not request.is_for("pods") or request.obj is None:
+        if not request.is_for("pods") or request.obj is None:
             return
         spec = request.obj["spec"]
         tolerations: list[JsonObject] = list(spec.get("tolerations") or ())

@@ -1,57 +1,93 @@
-"""A pod's priority is the number of its class."""
+"""A pod's priority is the number of its class; and there is one default class at most."""
 
-from typing import Final
+from typing import ClassVar, Final
 
-from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
-_PREEMPT: Final = "PreemptLowerPriority"
+_GROUP: Final = "scheduling.k8s.io"
+_NO_CLASS: Final[JsonObject] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 
 
 class Priority:
+    about: ClassVar = frozenset({"pods", f"priorityclasses.{_GROUP}"})
+
     def __init__(self, resources: Resources) -> None:
-        self._classes = resources.find("scheduling.k8s.io", "v1", "priorityclasses")
+        self._classes = resources.find(_GROUP, "v1", "priorityclasses")
 
     async def admit(self, request: Admission) -> None:
-        if request.operation != "CREATE" or not request.is_for("pods") or request.obj is None:
+        if not request.is_for("pods") or request.obj is None:
             return
         spec = request.obj["spec"]
-        found = self._class(request, spec.get("priorityClassName") or "")
-        value = int(found.get("value", 0))
-        policy = found.get("preemptionPolicy") or _PREEMPT
-        if spec.get("priority") not in (None, value):
-            raise _refused(
-                request,
-                "the integer value of priority "
-                f"({spec['priority']}) must not be provided in pod spec; priority admission "
-                f"controller computed {value} from the given PriorityClass name",
-            )
-        if found:
-            spec["priorityClassName"] = found["metadata"]["name"]
-        spec["priority"] = value
-        spec.setdefault("preemptionPolicy", policy)
+        if request.operation == "UPDATE":
+            _keep(spec, (request.old or {}).get("spec") or {})
+        elif request.operation == "CREATE":
+            self._resolve(request, spec)
 
-    def _class(self, request: Admission, name: str) -> JsonObject:
-        if self._classes is None:
-            return {}
-        if name:
+    async def validate(self, request: Admission) -> None:
+        if not request.is_for("priorityclasses", _GROUP) or not (request.obj or {}).get(
+            "globalDefault"
+        ):
+            return
+        default = self._default()
+        if default is None:
+            return
+        name = default["metadata"]["name"]
+        if request.operation == "CREATE" or name != request.name:
+            raise request.forbidden(
+                f"PriorityClass {name} is already marked as default. Only one default can exist"
+            )
+
+    def _resolve(self, request: Admission, spec: JsonObject) -> None:
+        found = self._class(request, spec)
+        value, policy = int(found.get("value") or 0), found.get("preemptionPolicy")
+        if spec.get("priority") not in (None, value):
+            raise request.forbidden(
+                f"the integer value of priority ({spec['priority']}) must not be provided in pod "
+                f"spec; priority admission controller computed {value} from the given "
+                "PriorityClass name"
+            )
+        spec["priority"] = value
+        if policy is None:
+            return
+        if spec.get("preemptionPolicy") not in (None, policy):
+            raise request.forbidden(
+                f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be "
+                f"provided in pod spec; priority admission controller computed {policy} from the "
+                "given PriorityClass name"
+            )
+        spec["preemptionPolicy"] = policy
+
+    def _class(self, request: Admission, spec: JsonObject) -> JsonObject:
+        name = spec.get("priorityClassName") or ""
+        if not name:
+            default = self._default()
+            if default is None:
+                return _NO_CLASS
+            spec["priorityClassName"] = default["metadata"]["name"]
+            return default
+        item = None
+        if self._classes is not None:
             item = self._classes.cache.get(self._classes.key("", name))
-            if item is None:
-                raise _refused(request, f"no PriorityClass with name {name} was found")
-            return item.load()
+        if item is None:
+            raise request.forbidden(f"no PriorityClass with name {name} was found")
+        return item.load()
+
+    def _default(self) -> JsonObject | None:
+        if self._classes is None:
+            return None
         # Few classes exist; the text tells most of them apart without parsing.
         defaults = [
             obj
             for item in self._classes.cache.items()
             if b'"globalDefault":true' in item.data and (obj := item.load()).get("globalDefault")
         ]
-        return min(defaults, key=lambda obj: obj.get("value", 0), default={})
+        return min(defaults, key=lambda obj: obj.get("value", 0), default=None)
 
 
-def _refused(request: Admission, cause: str) -> ForbiddenError:
-    return ForbiddenError(
-        f'pods "{request.name}" is forbidden: {cause}',
-        details={"name": request.name, "kind": "pods"},
-    )
+def _keep(spec: JsonObject, old: JsonObject) -> None:
+    """What this step has set before and an update leaves out."""
+    for field in ("priority", "preemptionPolicy"):
+        if spec.get(field) is None and old.get(field) is not None:
+            spec[field] = old[field]

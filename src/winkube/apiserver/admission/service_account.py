@@ -4,7 +4,7 @@ import asyncio
 import functools
 import hashlib
 import itertools
-from typing import Final
+from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
@@ -23,6 +23,8 @@ _TOKEN_SECONDS: Final = 3607
 
 
 class ServiceAccount:
+    about: ClassVar = frozenset({"pods"})
+
     def __init__(self, resources: Resources) -> None:
         self._accounts = resources.core("serviceaccounts")
 

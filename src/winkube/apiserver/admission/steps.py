@@ -1,28 +1,56 @@
-"""The order of admission. A step that reads what another fills in comes after it."""
+"""The order of admission, upstream's own: first what completes an object, then what judges it."""
 
 from winkube.apiserver.admission.certificates import Certificates
-from winkube.apiserver.admission.chain import Step
+from winkube.apiserver.admission.chain import Chain, Judging
+from winkube.apiserver.admission.claim_resize import PersistentVolumeClaimResize
+from winkube.apiserver.admission.default_ingress_class import DefaultIngressClass
 from winkube.apiserver.admission.default_storage_class import DefaultStorageClass
 from winkube.apiserver.admission.default_tolerations import DefaultTolerationSeconds
+from winkube.apiserver.admission.limit_ranger import LimitRanger
 from winkube.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from winkube.apiserver.admission.node_restriction import NodeRestriction
+from winkube.apiserver.admission.node_taint import TaintNodesByCondition
+from winkube.apiserver.admission.pod_security.step import PodSecurity
 from winkube.apiserver.admission.priority import Priority
+from winkube.apiserver.admission.quota import ResourceQuota
 from winkube.apiserver.admission.rbac_escalation import RbacEscalation
+from winkube.apiserver.admission.runtime_class import RuntimeClass
 from winkube.apiserver.admission.service_account import ServiceAccount
 from winkube.apiserver.admission.storage_protection import StorageObjectInUseProtection
 from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.served import Resources
+from winkube.apiserver.storage import Storage
+from winkube.base.clock import Clock
 
 
-def admission_steps(resources: Resources, authorizer: Authorizer) -> tuple[Step, ...]:
-    return (
+def admission_chain(
+    resources: Resources, authorizer: Authorizer, storage: Storage, clock: Clock
+) -> Chain:
+    limits, priority = LimitRanger(resources), Priority(resources)
+    runtime = RuntimeClass(resources)
+    mutating = (
         NamespaceLifecycle(resources),
-        NodeRestriction(),
-        RbacEscalation(authorizer, resources),
-        Certificates(authorizer),
+        limits,
         ServiceAccount(resources),
+        NodeRestriction(),
+        TaintNodesByCondition(),
+        priority,
         DefaultTolerationSeconds(),
-        Priority(resources),
         DefaultStorageClass(resources),
         StorageObjectInUseProtection(),
+        runtime,
+        DefaultIngressClass(resources),
+        # No admission upstream but part of storing roles: it sees what the steps above made.
+        RbacEscalation(authorizer, resources),
     )
+    validating = (
+        limits,
+        PodSecurity(resources),
+        priority,
+        PersistentVolumeClaimResize(resources),
+        runtime,
+        Judging(Certificates(authorizer)),
+        # Last: what is refused by others takes nothing.
+        ResourceQuota(resources, storage, clock),
+    )
+    return Chain(mutating, validating)

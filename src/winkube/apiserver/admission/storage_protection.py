@@ -1,6 +1,6 @@
 """Volumes and claims that are in use stay: a finalizer from the start keeps them."""
 
-from typing import Final
+from typing import ClassVar, Final
 
 from winkube.apiserver.admission.chain import Admission
 
@@ -11,6 +11,8 @@ _FINALIZERS: Final = {
 
 
 class StorageObjectInUseProtection:
+    about: ClassVar = frozenset(_FINALIZERS)
+
     async def admit(self, request: Admission) -> None:
         kind = request.served.kind
         if request.operation != "CREATE" or request.obj is None or not request.is_for(kind.plural):

@@ -1,0 +1,1 @@
+"""What objects cost against a ResourceQuota: amounts, and one evaluator per resource."""

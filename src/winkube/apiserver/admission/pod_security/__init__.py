@@ -1,0 +1,1 @@
+"""Pod Security Standards: what a pod may do, by the labels of its namespace."""
