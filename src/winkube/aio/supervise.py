@@ -18,6 +18,7 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
             try:
                 await reconcile(key)
             except Exception as error:
+                _obey_cancellation()
                 delay = queue.retry(key)
                 log.warning(
                     "reconcile failed", extra={"key": key, "error": repr(error), "retry": delay}
@@ -33,6 +34,18 @@ async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: 
         try:
             await step()
         except Exception as error:
+            _obey_cancellation()
             log.warning("periodic step failed", extra={"step": name, "error": repr(error)})
             log.debug("periodic step failed", exc_info=True)
         await asyncio.sleep(interval)
+
+
+def _obey_cancellation() -> None:
+    """Go on ending when an error hid the order to end.
+
+    A TaskGroup that is cancelled while one of its tasks fails raises the failure, and the
+    cancellation is never seen again.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

@@ -25,3 +25,28 @@ async def test_a_failing_key_is_retried_and_others_go_on() -> None:
     with pytest.raises(asyncio.CancelledError):
         await work(queue, reconcile)
     assert seen.count("good") == 1
+
+
+async def test_a_failure_at_the_moment_of_cancellation_does_not_hide_it() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    begun = asyncio.Event()
+
+    async def fail_when_cancelled() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError
+
+    async def reconcile(key: str) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail_when_cancelled())
+
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(work(queue, reconcile))
+        await begun.wait()
+        worker.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.wait([worker])
+    assert worker.cancelled()
