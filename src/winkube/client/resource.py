@@ -70,5 +70,6 @@ CLUSTERROLEBINDINGS: Final = Resource(
 CERTIFICATESIGNINGREQUESTS: Final = Resource(
     "certificates.k8s.io", "v1", "certificatesigningrequests", False
 )
+APISERVICES: Final = Resource("apiregistration.k8s.io", "v1", "apiservices", False)
 TOKENREVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", False)
 SUBJECTACCESSREVIEWS: Final = Resource("authorization.k8s.io", "v1", "subjectaccessreviews", False)

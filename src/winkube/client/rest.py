@@ -28,6 +28,9 @@ REQUEST_SECONDS: Final = 60.0
 WATCH_SECONDS: Final = 300
 WATCH_SLACK_SECONDS: Final = 30
 THROTTLED_ATTEMPTS: Final = 5
+METADATA_ONLY: Final = (
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
 MAX_RETRY_AFTER: Final = 10.0
 
 
@@ -91,6 +94,7 @@ class ApiClient:
         resource_version: str | None = None,
         limit: int | None = None,
         continue_token: str | None = None,
+        metadata_only: bool = False,
     ) -> JsonObject:
         query = {
             "labelSelector": label_selector,
@@ -99,7 +103,9 @@ class ApiClient:
             "limit": limit,
             "continue": continue_token,
         }
-        return await self._json("GET", resource.path(namespace), query=query)
+        accept = METADATA_ONLY if metadata_only else None
+        listing = await self._json("GET", resource.path(namespace), query=query, accept=accept)
+        return listing if metadata_only else _with_types(listing)
 
     async def create(
         self,
@@ -207,9 +213,12 @@ class ApiClient:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content_type: str = "application/json",
+        accept: str | None = None,
     ) -> JsonObject:
         data = None if body is None else orjson.dumps(body)
-        headers = None if body is None else {"Content-Type": content_type}
+        headers = {} if body is None else {"Content-Type": content_type}
+        if accept is not None:
+            headers["Accept"] = accept
         for attempt in range(1, THROTTLED_ATTEMPTS + 1):
             with transport_errors(self.config.server):
                 async with self._open().request(
@@ -263,3 +272,12 @@ def _retry_after(header: str | None) -> float | None:
         return None if header is None else min(float(header), MAX_RETRY_AFTER)
     except ValueError:
         return None
+
+
+def _with_types(listing: JsonObject) -> JsonObject:
+    """Objects in a list do not say what they are: the list does."""
+    version, kind = listing.get("apiVersion"), str(listing.get("kind") or "").removesuffix("List")
+    for item in listing.get("items") or ():
+        item.setdefault("apiVersion", version)
+        item.setdefault("kind", kind)
+    return listing

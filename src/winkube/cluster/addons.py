@@ -1,19 +1,31 @@
-"""Objects a new cluster has beside those the API server seeds: DNS, a default storage class.
+"""Objects a new cluster has beside those the API server seeds: DNS, metrics, a storage class.
 
-The DNS server is a process in the control plane's namespace, not a pod, so its Service has no
-selector and its endpoints are written here.
+The DNS and metrics servers are processes in the control plane's namespace, not pods, so their
+Services have no selector and their endpoints are written here.
 """
 
+import asyncio
+import base64
 from typing import Any
 
 from winkube.api.errors import AlreadyExistsError
 from winkube.api.volumes import LOCAL_PATH
 from winkube.base.types import JsonObject
-from winkube.client.resource import ENDPOINTSLICES, SERVICES, STORAGECLASSES, Resource
+from winkube.client.resource import (
+    APISERVICES,
+    CLUSTERROLES,
+    ENDPOINTSLICES,
+    SERVICES,
+    STORAGECLASSES,
+    Resource,
+)
 from winkube.client.rest import ApiClient
+from winkube.cluster import pki
 from winkube.cluster.state import ClusterState
 
 _DNS = "kube-dns"
+_METRICS = "metrics-server"
+METRICS_PORT = 4443
 _SYSTEM = "kube-system"
 
 
@@ -22,16 +34,25 @@ def plan_addons(state: ClusterState) -> list[tuple[Resource, JsonObject]]:
         (SERVICES, _dns_service(state)),
         (ENDPOINTSLICES, _dns_endpoints(state)),
         (STORAGECLASSES, _storage_class()),
+        (SERVICES, _metrics_service()),
+        (ENDPOINTSLICES, _metrics_endpoints(state)),
+        (APISERVICES, _metrics_api(state)),
+        (CLUSTERROLES, _metrics_reader()),
     ]
 
 
 async def ensure_addons(state: ClusterState, client: ApiClient) -> None:
-    for resource, obj in plan_addons(state):
-        try:
-            namespace = _SYSTEM if resource.namespaced else None
-            await client.create(resource, obj, namespace=namespace)
-        except AlreadyExistsError:
-            continue
+    async with asyncio.TaskGroup() as group:
+        for resource, obj in plan_addons(state):
+            name = f"{resource.plural} {obj['metadata']['name']}"
+            group.create_task(_ensure(client, resource, obj), name=name)
+
+
+async def _ensure(client: ApiClient, resource: Resource, obj: JsonObject) -> None:
+    try:
+        await client.create(resource, obj, namespace=_SYSTEM if resource.namespaced else None)
+    except AlreadyExistsError:
+        return
 
 
 def _dns_service(state: ClusterState) -> JsonObject:
@@ -83,4 +104,71 @@ def _storage_class() -> JsonObject:
         "provisioner": LOCAL_PATH,
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "WaitForFirstConsumer",
+    }
+
+
+def _metrics_service() -> JsonObject:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": _METRICS, "namespace": _SYSTEM, "labels": {"k8s-app": _METRICS}},
+        "spec": {
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": METRICS_PORT}]
+        },
+    }
+
+
+def _metrics_endpoints(state: ClusterState) -> JsonObject:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "name": _METRICS,
+            "namespace": _SYSTEM,
+            "labels": {
+                "kubernetes.io/service-name": _METRICS,
+                "endpointslice.kubernetes.io/managed-by": "winkube.io",
+            },
+        },
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [state.control_plane_ip], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": METRICS_PORT, "protocol": "TCP"}],
+    }
+
+
+def _metrics_api(state: ClusterState) -> JsonObject:
+    bundle = base64.b64encode(pki.ca_file(state).read_bytes()).decode()
+    return {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": "v1beta1.metrics.k8s.io", "labels": {"k8s-app": _METRICS}},
+        "spec": {
+            "group": "metrics.k8s.io",
+            "version": "v1beta1",
+            "groupPriorityMinimum": 100,
+            "versionPriority": 100,
+            "caBundle": bundle,
+            "service": {"name": _METRICS, "namespace": _SYSTEM, "port": 443},
+        },
+    }
+
+
+def _metrics_reader() -> JsonObject:
+    """Who may look at pods may look at what they use."""
+    roles = ("admin", "edit", "view")
+    labels = {f"rbac.authorization.k8s.io/aggregate-to-{role}": "true" for role in roles}
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": "system:aggregated-metrics-reader",
+            "labels": {"k8s-app": _METRICS, **labels},
+        },
+        "rules": [
+            {
+                "apiGroups": ["metrics.k8s.io"],
+                "resources": ["pods", "nodes"],
+                "verbs": ["get", "list", "watch"],
+            }
+        ],
     }

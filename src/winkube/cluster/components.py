@@ -16,12 +16,13 @@ import uvloop
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
+from winkube.cluster.addons import METRICS_PORT
 from winkube.cluster.linux_root import ensure_template, fill_root
 from winkube.cluster.process import load_record
 from winkube.cluster.spec import NodeSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState
 from winkube.cluster.supervisor import SUPERVISOR, Component, record_path, wait_for_end
-from winkube.linux import netns
+from winkube.linux import cgroup, netns
 from winkube.machines.personality import Personality, find_personality
 from winkube.machines.underlay import netns_name
 
@@ -51,7 +52,14 @@ def plan_components(state: ClusterState) -> list[Component]:
 
 def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[Component]:
     def component(name: str, main: Callable[[ClusterState, NodeSpec], NoReturn]) -> Component:
-        return Component(f"{name}-{node.name}", lambda: main(state, node), network)
+        def begin() -> NoReturn:
+            # What a node's own processes use counts as the node's, like what its pods use.
+            group = cgroup_of(state, node.name, "system")
+            cgroup.ensure(group)
+            cgroup.add(group, os.getpid())
+            main(state, node)
+
+        return Component(f"{name}-{node.name}", begin, network)
 
     if node.os == "linux":
         runtime = [component("containerd", _containerd)]
@@ -127,6 +135,7 @@ def _apiserver(state: ClusterState) -> NoReturn:
     from winkube.apiserver.server import ApiServer
 
     server, kubelet = pki.pair(state, "apiserver"), pki.pair(state, "apiserver-kubelet-client")
+    proxy = pki.pair(state, "front-proxy-client")
     state.paths.store.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = ApiServerConfig(
         sockets=(on_host, inside),
@@ -144,6 +153,9 @@ def _apiserver(state: ClusterState) -> NoReturn:
         cluster_domain=CLUSTER_DOMAIN,
         kubernetes_version=state.spec.kubernetes_version,
         encryption_key=pki.encryption_key(state),
+        proxy_client_cert=proxy.cert,
+        proxy_client_key=proxy.key,
+        requestheader_ca=pki.front_proxy_ca_file(state),
     )
     _serve(ApiServer(config).run)
 
@@ -151,6 +163,8 @@ def _apiserver(state: ClusterState) -> NoReturn:
 def _controllers(state: ClusterState) -> NoReturn:
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
+    from winkube.metrics.config import MetricsConfig
+    from winkube.metrics.server import MetricsServer
     from winkube.scheduler.config import SchedulerConfig
     from winkube.scheduler.scheduler import Scheduler
 
@@ -166,16 +180,29 @@ def _controllers(state: ClusterState) -> NoReturn:
         local_path_linux=str(state.paths.volumes),
     )
 
+    pair = pki.pair(state, "metrics-server")
+    metrics_config = MetricsConfig(
+        listen=(state.control_plane_ip, METRICS_PORT),
+        cert_file=pair.cert,
+        key_file=pair.key,
+        requestheader_ca=pki.front_proxy_ca_file(state),
+        kubelet_ca=pki.ca_file(state),
+        client_cert=pair.cert,
+        client_key=pair.key,
+    )
+
     async def main() -> None:
-        # One process, two identities: each has only the rights of its own work.
+        # One process, three identities: each has only the rights of its own work.
         async with (
             ApiClient(client_config(state, "controller-manager")) as controllers,
             ApiClient(client_config(state, "scheduler")) as scheduler,
+            ApiClient(client_config(state, "metrics-server")) as metrics,
         ):
             await _run_all(
                 [
                     ControllerManager(controllers, config).run,
                     Scheduler(scheduler, SchedulerConfig()).run,
+                    MetricsServer(metrics, metrics_config).run,
                 ]
             )
 

@@ -49,6 +49,11 @@ def ca_file(state: ClusterState) -> Path:
     return state.paths.pki / "ca.crt"
 
 
+def front_proxy_ca_file(state: ClusterState) -> Path:
+    """Signs the one certificate whose holder is believed when it says who asks."""
+    return state.paths.pki / "front-proxy-ca.crt"
+
+
 def service_account_key(state: ClusterState) -> Path:
     return state.paths.pki / "sa.key"
 
@@ -70,6 +75,12 @@ def plan_identities(state: ClusterState) -> list[Identity]:
         "kubernetes.default.svc",
         f"kubernetes.default.svc.{domain}",
     )
+    metrics_names = (
+        state.control_plane_ip,
+        "metrics-server.kube-system",
+        "metrics-server.kube-system.svc",
+        f"metrics-server.kube-system.svc.{domain}",
+    )
     identities = [
         Identity("apiserver", "kube-apiserver", server_names=api_names),
         # Kubelets know it by name. To the API server it is nobody: a node that gave the API
@@ -80,6 +91,7 @@ def plan_identities(state: ClusterState) -> list[Identity]:
         Identity("scheduler", "system:kube-scheduler"),
         Identity("proxy", "system:kube-proxy"),
         Identity("dns", "system:dns"),
+        Identity("metrics-server", "system:metrics-server", server_names=metrics_names),
     ]
     for node in state.spec.nodes:
         names = (node.name, state.node_ip(node.name))
@@ -93,6 +105,10 @@ def ensure_pki(state: ClusterState, clock: Clock, random_bytes: bytes) -> None:
     authority = Authority.ensure(state.paths.pki, clock)
     for identity in plan_identities(state):
         authority.ensure_pair(pair(state, identity.file), identity)
+    front = Authority.ensure(state.paths.pki, clock, "front-proxy-ca")
+    front.ensure_pair(
+        pair(state, "front-proxy-client"), Identity("front-proxy-client", "front-proxy-client")
+    )
     if not service_account_key(state).exists():
         signing = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         write_private(service_account_key(state), _key_pem(signing))
@@ -107,14 +123,14 @@ class Authority:
     clock: Clock
 
     @classmethod
-    def ensure(cls, folder: Path, clock: Clock) -> "Authority":
-        cert_file, key_file = folder / "ca.crt", folder / "ca.key"
+    def ensure(cls, folder: Path, clock: Clock, stem: str = "ca") -> "Authority":
+        cert_file, key_file = folder / f"{stem}.crt", folder / f"{stem}.key"
         if cert_file.exists() and key_file.exists():
             loaded = serialization.load_pem_private_key(key_file.read_bytes(), None)
             assert isinstance(loaded, ec.EllipticCurvePrivateKey)
             return cls(x509.load_pem_x509_certificate(cert_file.read_bytes()), loaded, clock)
         key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "winkube-ca")])
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"winkube-{stem}")])
         builder = _builder(name, name, key, clock, _CA_LIFE)
         builder = builder.add_extension(
             x509.BasicConstraints(ca=True, path_length=0), critical=True

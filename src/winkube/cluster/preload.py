@@ -14,6 +14,7 @@ MODULES: Final = (
     "winkube.apiserver.server",
     "winkube.controllers.manager",
     "winkube.scheduler.scheduler",
+    "winkube.metrics.server",
     "winkube.dns.server",
     "winkube.proxy.hostgw",
     "winkube.proxy.linux",

@@ -218,9 +218,8 @@ class Handlers:
             state=cri.ContainerStateValue(state=cri.CONTAINER_RUNNING),
         )
         found = [self._containers.get(item.id) for item in self._containers.matching(wanted)]
-        self._stats.keep_only(
-            {each.id for each in (*self._containers.all(), *self._sandboxes.all())}
-        )
+        pods, containers = self._sandboxes.all(), self._containers.all()
+        self._stats.keep_only({pod.id for pod in pods} | {each.id for each in containers})
         stats = await asyncio.to_thread(lambda: [self._stats.container(c) for c in found])
         return cri.ListContainerStatsResponse(stats=stats)
 

@@ -41,6 +41,7 @@ CONTROLLERS: Final = "system:kube-controller-manager"
 SCHEDULER: Final = "system:kube-scheduler"
 PROXY: Final = "system:node-proxier"
 DNS: Final = "system:coredns"
+METRICS: Final = "system:metrics-server"
 
 # (role, user): who has which of the roles below.
 COMPONENT_USERS: Final = (
@@ -48,6 +49,7 @@ COMPONENT_USERS: Final = (
     (SCHEDULER, "system:kube-scheduler"),
     (PROXY, "system:kube-proxy"),
     (DNS, "system:dns"),
+    (METRICS, "system:metrics-server"),
 )
 
 
@@ -127,8 +129,16 @@ def _dns() -> list[JsonObject]:
     ]
 
 
+def _metrics() -> list[JsonObject]:
+    return [
+        _rule([""], ["nodes/metrics"], ["get"]),
+        _rule([""], ["namespaces", "nodes", "pods"], _READ),
+    ]
+
+
 def component_roles() -> Iterator[tuple[str, list[JsonObject]]]:
     yield CONTROLLERS, _controllers()
     yield SCHEDULER, _scheduler()
     yield PROXY, _proxy()
     yield DNS, _dns()
+    yield METRICS, _metrics()
