@@ -5,10 +5,11 @@ stored as it is served.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
+from winkube.apiserver import autoscaler_forms
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
@@ -25,9 +26,6 @@ _EVENT_FIELDS: Final = (
     ("lastTimestamp", "deprecatedLastTimestamp"),
     ("count", "deprecatedCount"),
 )
-# What autoscaling/v2 says and v1 cannot travels in this annotation (upstream does the same).
-_METRICS_NOTE: Final = "autoscaling.alpha.kubernetes.io/metrics"
-_BEHAVIOR_NOTE: Final = "autoscaling.alpha.kubernetes.io/behavior"
 
 
 def to_stored(served: Served, obj: JsonObject) -> JsonObject:
@@ -71,56 +69,11 @@ def _event_to_group(obj: JsonObject) -> None:
     _rename(obj, 0)
 
 
-def _autoscaler_to_v2(obj: JsonObject) -> None:
-    spec = obj.get("spec") or {}
-    notes = (obj.get("metadata") or {}).get("annotations") or {}
-    metrics: list[Any] = orjson.loads(notes.pop(_METRICS_NOTE, b"[]"))
-    target = spec.pop("targetCPUUtilizationPercentage", None)
-    if target is not None:
-        metrics.insert(0, _cpu_metric(target))
-    if metrics:
-        spec["metrics"] = metrics
-    if _BEHAVIOR_NOTE in notes:
-        spec["behavior"] = orjson.loads(notes.pop(_BEHAVIOR_NOTE))
-    status = obj.get("status") or {}
-    status.pop("currentCPUUtilizationPercentage", None)
-
-
-def _cpu_metric(percent: int) -> JsonObject:
-    target = {"type": "Utilization", "averageUtilization": percent}
-    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-
-
-def _autoscaler_to_v1(obj: JsonObject) -> None:
-    spec = obj.get("spec") or {}
-    others = []
-    for metric in spec.pop("metrics", None) or []:
-        resource = metric.get("resource") or {}
-        target = resource.get("target") or {}
-        if resource.get("name") == "cpu" and target.get("type") == "Utilization":
-            spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
-        else:
-            others.append(metric)
-    notes = {}
-    if others:
-        notes[_METRICS_NOTE] = orjson.dumps(others).decode()
-    behavior = spec.pop("behavior", None)
-    if behavior:
-        notes[_BEHAVIOR_NOTE] = orjson.dumps(behavior).decode()
-    if notes:
-        metadata = obj["metadata"]
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **notes}
-    status = obj.get("status")
-    if status:
-        for field in ("currentMetrics", "conditions"):
-            status.pop(field, None)
-
-
 _TO_STORED: Final[dict[tuple[str, str, str], Convert]] = {
     ("events.k8s.io", "v1", "Event"): _event_to_core,
-    ("autoscaling", "v1", "HorizontalPodAutoscaler"): _autoscaler_to_v2,
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): autoscaler_forms.to_v2,
 }
 _TO_SERVED: Final[dict[tuple[str, str, str], Convert]] = {
     ("events.k8s.io", "v1", "Event"): _event_to_group,
-    ("autoscaling", "v1", "HorizontalPodAutoscaler"): _autoscaler_to_v1,
+    ("autoscaling", "v1", "HorizontalPodAutoscaler"): autoscaler_forms.to_v1,
 }
