@@ -187,7 +187,7 @@ def _count(*names: str) -> Evaluator:
     return Evaluator(frozenset(names).__contains__, lambda obj, now: dict(cost))
 
 
-_SPECIAL: Final = {
+SPECIAL: Final = {
     "pods": Evaluator(_is_pod_name, _pod_usage, pod_in_scope, _pod_missing),
     "services": Evaluator(_SERVICES.__contains__, _service_usage),
     "persistentvolumeclaims": Evaluator(_is_claim_name, _claim_usage, claim_in_scope),
@@ -217,7 +217,7 @@ _made: dict[str, Evaluator] = {}
 
 def evaluator_for(group_resource: str) -> Evaluator | None:
     """By ``deployments.apps``; None for what no quota counts."""
-    found = _SPECIAL.get(group_resource) or _made.get(group_resource)
+    found = SPECIAL.get(group_resource) or _made.get(group_resource)
     if found is None and group_resource not in IGNORED:
         found = _made[group_resource] = _count(count_name(group_resource))
     return found
