@@ -35,6 +35,7 @@ from winkube.controllers.node.eviction import TaintEvictionController
 from winkube.controllers.node.lifecycle import NodeLifecycleController
 from winkube.controllers.node.ttl import NodeTtlController
 from winkube.controllers.pod_gc import PodGarbageCollector
+from winkube.controllers.quota import ResourceQuotaController
 from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
 from winkube.controllers.role_aggregation import RoleAggregationController
 from winkube.controllers.service_account_token import ServiceAccountTokenController
@@ -56,6 +57,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     TtlAfterFinishedController,
     CronJobController,
     DisruptionController,
+    ResourceQuotaController,
     HorizontalPodAutoscalerController,
     PersistentVolumeBinder,
     LocalPathProvisioner,

@@ -127,7 +127,7 @@ def test_a_dry_run_takes_nothing(here: Space) -> None:
 
 def test_services_are_charged_by_type_and_when_it_changes(here: Space) -> None:
     names = ("services", "services.nodeports", "services.loadbalancers", "count/services")
-    here.quota("q", {name: "3" for name in names} | {"services.loadbalancers": "0"})
+    here.quota("q", dict.fromkeys(names, "3") | {"services.loadbalancers": "0"})
     ports = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
     made = here.create(
         "services",
