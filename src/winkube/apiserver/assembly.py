@@ -14,6 +14,7 @@ from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.discovery import Discovery
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.encryption import Encryption
@@ -94,6 +95,7 @@ def assemble(
     tokens = _token_authority(config, resources, clock)
     metrics = Metrics()
     edge = Edge(Authenticator(tokens), authorizer, resources, verbs, metrics)
+    edge.deprecate(Deprecations(config.kubernetes_version))
     Pages(cache, metrics, tokens, config.kubernetes_version).install(edge)
     aggregator = Aggregator(config, registry)
     edge.delegate(aggregator)

@@ -47,8 +47,12 @@ class Call:
 def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
     headers = CIMultiDict({"Content-Type": call.output.media, "Cache-Control": _NO_CACHE})
     for warning in call.warnings:
-        headers.add("Warning", f"299 - {_quoted(warning)}")
+        headers.add("Warning", warning_header(warning))
     return web.Response(body=data, status=status, headers=headers)
+
+
+def warning_header(text: str) -> str:
+    return f"299 - {_quoted(text)}"
 
 
 def _quoted(text: str) -> str:

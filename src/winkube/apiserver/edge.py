@@ -24,7 +24,8 @@ from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
 from winkube.apiserver.auth.impersonation import demands, impersonated_user
 from winkube.apiserver.auth.user import ANONYMOUS, User
-from winkube.apiserver.call import Call, reply_error
+from winkube.apiserver.call import Call, reply_error, warning_header
+from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.negotiate import negotiate
 from winkube.apiserver.registry.core import check_namespace
@@ -72,11 +73,16 @@ class Edge:
         self._parts: dict[tuple[str, str], SubresourceHandler] = {}
         self._creations: dict[tuple[str, str], SubresourceHandler] = {}
         self._delegate: Delegate | None = None
+        self._deprecations = Deprecations("1.0")
         self._groups = frozenset(served.kind.group for served in resources.all())
 
     def delegate(self, delegate: "Delegate") -> None:
         """Pass on what another server answers for."""
         self._delegate = delegate
+
+    def deprecate(self, deprecations: Deprecations) -> None:
+        """Warn clients of kinds they should no longer use."""
+        self._deprecations = deprecations
 
     def add_page(self, path: str, handler: PageHandler) -> None:
         """Serve exactly this path."""
@@ -175,9 +181,13 @@ class Edge:
         call = Call(request, target, served, verb, user, query)
         if target.subresource not in _STREAMED:
             call.output = negotiate(request.headers.get("Accept", ""), many=verb in _OF_MANY)
+        warning = self._deprecations.warning(served.kind)
         start = time.perf_counter()
         try:
-            return await self._handler(call)(call)
+            response = await self._handler(call)(call)
+            if warning and not response.prepared:
+                response.headers.add("Warning", warning_header(warning))
+            return response
         finally:
             self._metrics.count(verb, target, time.perf_counter() - start)
 

@@ -241,14 +241,16 @@ def _connect(folder: Path) -> socket.socket:
     """Connect to conmon; the folder goes in by descriptor, a socket's path may have 107 bytes."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sock.setblocking(False)
-    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
-        sock.connect(f"/proc/self/fd/{fd}/attach")
+        fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+        try:
+            sock.connect(f"/proc/self/fd/{fd}/attach")
+        finally:
+            os.close(fd)
     except OSError as error:
+        # Nobody listens: it has ended since we looked.
         sock.close()
-        raise RuntimeServiceError(f"failed to attach to container: {error}") from error
-    finally:
-        os.close(fd)
+        raise RuntimeServiceError("container is in CONTAINER_EXITED state") from error
     return sock
 
 

@@ -18,9 +18,14 @@ from winkube.runtime.errors import (
 )
 from winkube.runtime.lifecycle import Lifecycle
 from winkube.runtime.oci.builtin import personality_of
-from winkube.runtime.oci.errors import BuildMismatchError, PlatformError
+from winkube.runtime.oci.errors import (
+    BuildMismatchError,
+    InvalidReferenceError,
+    PlatformError,
+)
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import Image
+from winkube.runtime.oci.reference import parse_reference
 from winkube.runtime.sandbox import SandboxService, labels_match, new_id
 from winkube.runtime.state import Container, ContainerState, Records, Sandbox, SandboxState, pack
 from winkube.wire import cri
@@ -192,7 +197,7 @@ def to_item(container: Container) -> Any:
         id=container.id,
         pod_sandbox_id=container.sandbox_id,
         metadata=config.metadata,
-        image=config.image,
+        image=_shown_image(config.image),
         image_ref=container.image_ref,
         image_id=container.image_id,
         state=to_state(container),
@@ -200,6 +205,14 @@ def to_item(container: Container) -> Any:
         labels=dict(config.labels),
         annotations=dict(config.annotations),
     )
+
+
+def _shown_image(image: Any) -> Any:
+    """By the name it was asked for with: the kubelet asks by id, people read a status."""
+    try:
+        return cri.ImageSpec(image=str(parse_reference(image.user_specified_image)))
+    except InvalidReferenceError:
+        return image
 
 
 def to_status(container: Container, sandbox: Sandbox | None) -> Any:
@@ -216,7 +229,7 @@ def to_status(container: Container, sandbox: Sandbox | None) -> Any:
         started_at=container.started_at,
         finished_at=container.finished_at,
         exit_code=container.exit_code,
-        image=config.image,
+        image=_shown_image(config.image),
         image_ref=container.image_ref,
         image_id=container.image_id,
         reason=container.reason,

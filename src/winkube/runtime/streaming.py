@@ -6,16 +6,25 @@ the backend's.
 """
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from aiohttp import web
 
 from winkube.base.clock import Clock, SystemClock
+from winkube.base.errors import WinkubeError
 from winkube.runtime.streaming_session import serve_command, serve_portforward
 from winkube.runtime.streaming_token import Tokens
-from winkube.wire.remotecommand import ByteSink, ByteSource, Streams, Wanted
+from winkube.wire.remotecommand import (
+    ByteSink,
+    ByteSource,
+    StreamClosedError,
+    StreamRequestError,
+    Streams,
+    Wanted,
+)
 
 __all__ = ["ByteSink", "ByteSource", "StreamBackend", "StreamingServer", "Streams"]
 
@@ -74,19 +83,21 @@ class StreamingServer:
     def url_for_exec(self, request: Any) -> str:
         """A URL for a CRI ExecRequest; raises StreamRequestError when it asks for nothing."""
         wanted = _wanted(request)
-        work = functools.partial(
-            self._backend.exec, request.container_id, tuple(request.cmd), tty=wanted.tty
-        )
-        return self._issue(
-            "exec", functools.partial(serve_command, wanted, lambda streams: work(streams=streams))
-        )
+        container_id, argv = request.container_id, tuple(request.cmd)
+
+        async def work(streams: Streams) -> int:
+            with _told_as("error executing command in container"):
+                return await self._backend.exec(container_id, argv, tty=wanted.tty, streams=streams)
+
+        return self._issue("exec", functools.partial(serve_command, wanted, work))
 
     def url_for_attach(self, request: Any) -> str:
         wanted = _wanted(request)
         container_id = request.container_id
 
         async def work(streams: Streams) -> int:
-            await self._backend.attach(container_id, streams=streams)
+            with _told_as("error attaching to container"):
+                await self._backend.attach(container_id, streams=streams)
             return 0
 
         return self._issue("attach", functools.partial(serve_command, wanted, work))
@@ -103,6 +114,17 @@ class StreamingServer:
         if serve is None:
             raise web.HTTPNotFound(text="the token is unknown, used or expired")
         return await serve(request)
+
+
+@contextlib.contextmanager
+def _told_as(what: str) -> Iterator[None]:
+    """Failures reach the client behind these words (k8s.io/kubelet: cri/streaming)."""
+    try:
+        yield
+    except StreamClosedError:
+        raise
+    except WinkubeError as error:
+        raise StreamRequestError(f"{what}: {error}") from error
 
 
 def _wanted(request: Any) -> Wanted:

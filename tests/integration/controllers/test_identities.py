@@ -108,8 +108,11 @@ def with_files(client: ApiClient, folder: Path, key: Any, certificate: bytes) ->
             serialization.NoEncryption(),
         )
     )
-    files = {"cert_file": folder / "own.crt", "key_file": folder / "own.key"}
-    return ApiClient(dataclasses.replace(client.config, **files))
+    return ApiClient(
+        dataclasses.replace(
+            client.config, cert_file=folder / "own.crt", key_file=folder / "own.key"
+        )
+    )
 
 
 async def test_approved_certificate_is_signed_and_lets_its_owner_in(tmp_path: Path) -> None:

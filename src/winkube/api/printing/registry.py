@@ -39,6 +39,7 @@ PRINTERS: Final[Mapping[tuple[str, str], Printer]] = {
     ("batch", "Job"): workload.JOB,
     ("batch", "CronJob"): workload.CRON_JOB,
     ("autoscaling", "HorizontalPodAutoscaler"): workload.AUTOSCALER,
+    ("autoscaling", "Scale"): workload.SCALE,
     ("policy", "PodDisruptionBudget"): workload.BUDGET,
     ("discovery.k8s.io", "EndpointSlice"): cluster.ENDPOINT_SLICE,
     (_NETWORKING, "Ingress"): cluster.INGRESS,

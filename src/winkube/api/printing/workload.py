@@ -201,6 +201,15 @@ def _budget(obj: JsonObject, now: float) -> list[Any]:
     return [named(obj), *texts, status_of(obj).get("disruptionsAllowed") or 0, age(obj, now)]
 
 
+def _scale(obj: JsonObject, now: float) -> list[Any]:
+    return [
+        named(obj),
+        spec_of(obj).get("replicas") or 0,
+        status_of(obj).get("replicas") or 0,
+        age(obj, now),
+    ]
+
+
 _PODS = ("+Containers", "+Images")
 DEPLOYMENT = Printer(
     ("Name", "Ready", "Up-to-date", "Available", "Age", *_PODS, "+Selector"), _deployment
@@ -227,6 +236,7 @@ CRON_JOB = Printer(
 AUTOSCALER = Printer(
     ("Name", "Reference", "Targets", "MinPods", "MaxPods", "Replicas", "Age"), _autoscaler
 )
+SCALE = Printer(("Name", "Desired#", "Available#", "Age"), _scale)
 REVISION = Printer(("Name", "Controller", "Revision", "Age"), _revision)
 BUDGET = Printer(
     ("Name", "Min Available", "Max Unavailable", "Allowed Disruptions#", "Age"), _budget

@@ -7,6 +7,13 @@ others decided about it: taints, labels of Kubernetes' domains, owners (CVE-2025
 
 from typing import Final
 
+from winkube.api.certificate_request import (
+    GROUP,
+    KUBELET_CLIENT_SIGNER,
+    KUBELET_SERVING_SIGNER,
+    RequestError,
+    parse_request,
+)
 from winkube.api.errors import ForbiddenError
 from winkube.api.node_labels import is_kubelet_label
 from winkube.apiserver.admission.chain import Admission
@@ -34,6 +41,8 @@ class NodeRestriction:
             _check_own(request, node, request.namespace == LEASE_NAMESPACE)
         elif resource == "csinodes.storage.k8s.io":
             _check_own(request, node, allowed=True)
+        elif resource == f"certificatesigningrequests.{GROUP}" and request.operation == "CREATE":
+            _check_signing_request(request, node)
 
 
 def check_token(user: User, namespace: str, spec: JsonObject, pods: Served) -> None:
@@ -50,6 +59,19 @@ def check_token(user: User, namespace: str, spec: JsonObject, pods: Served) -> N
     if (pod.get("spec") or {}).get("nodeName") != node or pod["metadata"]["uid"] != ref["uid"]:
         cause = f"node {node!r}: node requested token bound to a pod scheduled on a different node"
         raise _forbidden("serviceaccounts", "token", cause)
+
+
+def _check_signing_request(request: Admission, node: str) -> None:
+    """A kubelet asks for its own identity; the signer looks at all else."""
+    spec = (request.obj or {}).get("spec") or {}
+    if spec.get("signerName") not in (KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER):
+        return
+    try:
+        asked = parse_request(spec.get("request") or "").common_name
+    except RequestError as error:
+        raise _refused(request, f"unable to parse csr: {error}") from error
+    if asked != f"system:node:{node}":
+        raise _refused(request, f"can only create a node CSR with CN=system:node:{node}")
 
 
 def _check_own(request: Admission, node: str, allowed: bool) -> None:

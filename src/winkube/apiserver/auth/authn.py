@@ -1,5 +1,7 @@
 """Authentication: client certificate first, then bearer token, else anonymous."""
 
+import hashlib
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -10,6 +12,7 @@ from winkube.apiserver.auth.token import InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import ANONYMOUS, AUTHENTICATED, User
 
 _BEARER: Final = "bearer "
+CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
 
 # As ssl.SSLSocket.getpeercert gives it: relative names of (attribute, value) pairs.
 Subject = tuple[tuple[tuple[str, str], ...], ...]
@@ -36,7 +39,20 @@ class Authenticator:
     def _certificate_user(self, request: web.BaseRequest) -> User | None:
         transport = request.transport
         cert = transport.get_extra_info("peercert") if transport is not None else None
-        return user_of_subject(cert["subject"]) if cert else None
+        if not cert or transport is None:
+            return None
+        encoded = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return user_of_certificate(cert["subject"], encoded)
+
+
+@lru_cache(maxsize=1024)
+def user_of_certificate(subject: Subject, encoded: bytes) -> User | None:
+    """Who a certificate is for, and which certificate it was (KEP-4631)."""
+    user = user_of_subject(subject)
+    if user is None:
+        return None
+    digest = hashlib.sha256(encoded).hexdigest()
+    return replace(user, extra={CREDENTIAL: (f"X509SHA256={digest}",)})
 
 
 @lru_cache(maxsize=1024)

@@ -200,7 +200,7 @@ class TokenAuthority:
 
     def _is_deleted(self, metadata: JsonObject) -> bool:
         since = metadata.get("deletionTimestamp")
-        return bool(since) and parse_rfc3339(since) < self._clock.now() - _LEEWAY
+        return since is not None and parse_rfc3339(since) < self._clock.now() - _LEEWAY
 
     def _legacy_account(self, claims: JsonObject, token: str) -> User:
         """A token from a Secret: as good as the Secret that holds it."""

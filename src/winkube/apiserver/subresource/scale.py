@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-import orjson
 from aiohttp import web
 
 from winkube.api.errors import Cause, ConflictError, InvalidError
+from winkube.api.kinds import Kind
 from winkube.api.selectors import selector_query
+from winkube.api.table import columns, to_row
 from winkube.apiserver.body import decode, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
@@ -17,10 +18,11 @@ from winkube.apiserver.registry.patch import patcher
 from winkube.apiserver.registry.update import ModifiedError, update
 from winkube.apiserver.render import encode
 from winkube.apiserver.served import Served
+from winkube.base.clock import SystemClock
 from winkube.base.types import JsonObject
 
 _ATTEMPTS: Final = 6
-_SCALE: Final = ("autoscaling", "v1", "Scale")
+_CLOCK: Final = SystemClock()
 
 
 class Scale:
@@ -81,8 +83,27 @@ def _check(served: Served, item: Item, scale: JsonObject) -> None:
 def _answer(call: Call, item: Item) -> web.Response:
     scale = to_scale(item.load())
     scale["metadata"]["resourceVersion"] = str(item.revision)
-    data = orjson.dumps(scale) if not call.output.shape else encode(scale, call.output)
-    return reply(call, data)
+    if call.output.shape == "Table":
+        return reply(call, encode(_to_table(scale, call), call.output))
+    return reply(call, encode(scale, call.output))
+
+
+def _to_table(scale: JsonObject, call: Call) -> JsonObject:
+    version = f"meta.k8s.io/{call.output.version}"
+    kind = Kind("autoscaling", "v1", "Scale", "", "", namespaced=True)
+    row: JsonObject = {"cells": to_row(kind, scale, _CLOCK)}
+    if call.include == "Object":
+        row["object"] = scale
+    elif call.include != "None":
+        shown = {"kind": "PartialObjectMetadata", "apiVersion": version}
+        row["object"] = {**shown, "metadata": scale["metadata"]}
+    return {
+        "kind": "Table",
+        "apiVersion": version,
+        "metadata": {"resourceVersion": scale["metadata"]["resourceVersion"]},
+        "columnDefinitions": columns(kind),
+        "rows": [row],
+    }
 
 
 def to_scale(obj: JsonObject) -> JsonObject:

@@ -35,7 +35,7 @@ class Token:
         _check_types(spec)
         check_token(call.user, call.target.namespace, spec, self._resources.core("pods"))
         account = get(call.served, *call.place).load()
-        seconds = _seconds(spec, call.target.name)
+        seconds = _seconds(spec)
         binding = self._binding(account, spec.get("boundObjectRef"))
         audiences = spec.get("audiences") or [self._tokens.issuer]
         token, expires = self._tokens.issue(binding, audiences, seconds)
@@ -45,6 +45,7 @@ class Token:
             "metadata": {
                 "name": call.target.name,
                 "namespace": call.target.namespace,
+                "uid": account["metadata"]["uid"],
                 "creationTimestamp": to_rfc3339(expires - seconds),
             },
             "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
@@ -61,7 +62,10 @@ class Token:
         kind, name = ref.get("kind", ""), ref.get("name", "")
         plural = _BINDABLE.get(kind)
         if plural is None:
-            raise BadRequestError(f"cannot bind token for serviceaccount to object {kind}")
+            group, _, version = str(ref.get("apiVersion") or "").rpartition("/")
+            raise BadRequestError(
+                f"cannot bind token to object of type {group}/{version}, Kind={kind}"
+            )
         served = self._resources.core(plural)
         item = served.cache.get(served.key(namespace if kind != "Node" else "", name))
         if item is None:
@@ -73,7 +77,7 @@ class Token:
                 f"the UID in the bound object reference ({ref['uid']}) does not match the UID in "
                 f"record. The object might have been deleted and then recreated"
             )
-            raise ConflictError.of(plural, name, text)
+            raise ConflictError.of(kind, name, text)
         if kind == "Pod":
             return self._pod_binding(plain, bound)
         part = "secret" if kind == "Secret" else "node"
@@ -84,8 +88,8 @@ class Token:
         runs_as = spec.get("serviceAccountName")
         if runs_as != plain.account[0]:
             raise BadRequestError(
-                f"cannot bind token for serviceaccount {plain.account[0]!r} to pod running with "
-                f"different serviceaccount name."
+                f'cannot bind token for serviceaccount "{plain.account[0]}" to pod running with '
+                "different serviceaccount name."
             )
         return Binding(
             plain.namespace,
@@ -116,7 +120,7 @@ def _check_types(spec: Any) -> None:
         raise BadRequestError(f"TokenRequest cannot be handled: {problem}")
 
 
-def _seconds(spec: JsonObject, name: str) -> int:
+def _seconds(spec: JsonObject) -> int:
     seconds = int(spec.get("expirationSeconds") or _DEFAULT)
     problem = ""
     if seconds < _SHORTEST:
@@ -127,5 +131,5 @@ def _seconds(spec: JsonObject, name: str) -> int:
         cause = Cause(
             "FieldValueInvalid", f"Invalid value: {seconds}: {problem}", "spec.expirationSeconds"
         )
-        raise InvalidError.of("TokenRequest", name, [cause], group="authentication.k8s.io")
+        raise InvalidError.of("TokenRequest", "", [cause], group="authentication.k8s.io")
     return seconds

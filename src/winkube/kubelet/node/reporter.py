@@ -158,6 +158,8 @@ class NodeReporter:
             if before.get("status") == entry["status"]:
                 continue
             if entry["type"] == "Ready":
+                if not before:
+                    continue  # the first word about it is no change
                 reason = "NodeReady" if entry["status"] == "True" else "NodeNotReady"
             else:
                 reason = entry["reason"].replace("KubeletHas", "NodeHas")

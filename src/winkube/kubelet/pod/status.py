@@ -3,6 +3,7 @@
 Words and order are upstream's (kubernetes: pkg/kubelet/kubelet_pods.go, status/generate.go).
 """
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -64,7 +65,11 @@ def to_status(pod: JsonObject, inputs: Inputs, around: Surroundings) -> JsonObje
         status["initContainerStatuses"] = init
     guests = identity.ephemeral_containers(pod)
     if guests:
-        entries = [to_container_status(pod, c, inputs) for c in guests]
+        # Nobody probes them: they are never ready, nor said to have started.
+        unprobed = dataclasses.replace(inputs, ready=frozenset())
+        entries = [to_container_status(pod, c, unprobed) for c in guests]
+        for entry in entries:
+            entry.pop("started")
         status["ephemeralContainerStatuses"] = entries
     ips = _addresses(pod, inputs, around)
     if ips:
