@@ -3,7 +3,6 @@
 A revision's data is the patch that brings its template back; ``kubectl rollout undo`` applies it.
 """
 
-import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, t
 from winkube.base.types import JsonObject
 from winkube.controllers.daemonset.placement import HASH_LABEL
 from winkube.controllers.deployment.template import same_template, template_hash
+from winkube.controllers.template_patch import to_template_patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,7 @@ def digest_of(revision: JsonObject) -> str:
 
 
 def to_patch(daemon_set: JsonObject) -> JsonObject:
-    template = copy.deepcopy(daemon_set["spec"]["template"])
-    return {"spec": {"template": {**template, "$patch": "replace"}}}
+    return to_template_patch(daemon_set["spec"]["template"])
 
 
 def is_of(daemon_set: JsonObject, revision: JsonObject) -> bool:

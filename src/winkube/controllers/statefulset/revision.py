@@ -14,6 +14,7 @@ from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, t
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
 from winkube.controllers.statefulset.identity import REVISION, revision_of
+from winkube.controllers.template_patch import to_template_patch
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 _PREFIX_LIMIT: Final = 223
@@ -22,12 +23,7 @@ _ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029
 
 
 def data_of(stateful_set: JsonObject) -> JsonObject:
-    template = copy.deepcopy(stateful_set["spec"]["template"])
-    for kind in ("containers", "initContainers"):
-        for container in (template.get("spec") or {}).get(kind) or ():
-            # A struct is written even when it is empty (k8s.io/api: core/v1 Container).
-            container.setdefault("resources", {})
-    return {"spec": {"template": {**template, "$patch": "replace"}}}
+    return to_template_patch(stateful_set["spec"]["template"])
 
 
 def hash_of(data: JsonObject, collisions: int) -> str:

@@ -1,0 +1,20 @@
+"""What a revision keeps of a pod template."""
+
+import json
+
+from winkube.base.types import JsonObject
+from winkube.controllers.template_patch import to_template_patch
+
+
+def test_the_patch_reads_as_go_writes_it() -> None:
+    """Upstream's clients compare the text (kubernetes: pkg/controller/daemon/update.go)."""
+    template: JsonObject = {
+        "metadata": {"labels": {"b": "2", "a": "1"}},
+        "spec": {"restartPolicy": "Always", "containers": [{"name": "app", "image": "i"}]},
+    }
+    assert json.dumps(to_template_patch(template), separators=(",", ":")) == (
+        '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"a":"1","b":"2"}},"spec":'
+        '{"containers":[{"image":"i","name":"app","resources":{}}],"restartPolicy":"Always"}}}}'
+    )
+    assert "$patch" not in template
+    assert "resources" not in template["spec"]["containers"][0]
