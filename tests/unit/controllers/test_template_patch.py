@@ -1,14 +1,14 @@
 """What a revision keeps of a pod template."""
 
 import json
+from typing import Any
 
-from winkube.base.types import JsonObject
 from winkube.controllers.template_patch import to_template_patch
 
 
 def test_the_patch_reads_as_go_writes_it() -> None:
     """Upstream's clients compare the text (kubernetes: pkg/controller/daemon/update.go)."""
-    template: JsonObject = {
+    template: dict[str, Any] = {
         "metadata": {"labels": {"b": "2", "a": "1"}},
         "spec": {"restartPolicy": "Always", "containers": [{"name": "app", "image": "i"}]},
     }
