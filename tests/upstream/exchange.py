@@ -186,12 +186,21 @@ _OWN: Final = {
     "token": "<token>",
     "continue": "<continue>",
 }
+# Long runs of one character, as tests of sizes have them, are told by their length.
+_RUN: Final = re.compile(r"(.)\1{255,}")
 _TEXT: Final = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d+\.\d+\b"), "<service address>"),
     (re.compile(r"\bkube-api-access-[a-z0-9]{5}\b"), "kube-api-access-<random>"),
     (re.compile(r"https://127\.0\.0\.1:\d+"), "<server>"),
+    (re.compile(r"^127\.0\.0\.1:\d+$"), "<server>"),
+    # An object shown in the middle of a sentence: the order of its fields is Go's structs'.
+    (re.compile(r'(?<=patch: Invalid value: )"\{.*\}"(?=: )'), "<object>"),
+    (re.compile(r'(?<=^Invalid value: )"\{\\"apiVersion.*\}"(?=: )'), "<object>"),
+    (re.compile(r"\bgenerated-[a-z0-9]{5}\b"), "generated-<random>"),
+    (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
+    (re.compile(r"in record \(\d+\)"), "in record (<version>)"),
 )
 
 
@@ -206,7 +215,7 @@ def normalise(value: Json, namespace: str) -> Json:
     if isinstance(value, list):
         return [normalise(entry, namespace) for entry in value]
     if isinstance(value, str):
-        text = value.replace(namespace, "{ns}")
+        text = _RUN.sub(lambda run: f"<{run[1]} × {len(run[0])}>", value.replace(namespace, "{ns}"))
         for pattern, word in _TEXT:
             text = pattern.sub(word, text)
         return text

@@ -1,9 +1,4 @@
-"""Fields against the schema: what strict decoding refuses, and what decoding drops.
-
-``check_fields`` finds unknown fields and values of a wrong type; ``prune`` does to an object what
-a round trip through upstream's Go structs does: unknown fields, nulls and empty optional lists and
-maps go, quantities take their canonical form.
-"""
+"""Fields against the schema: unknown fields and values of a wrong type, as strict decoding does."""
 
 import base64
 import binascii
@@ -28,7 +23,7 @@ _TIME: Final = re.compile(
     re.ASCII,
 )
 # Go's decoder skips them: base64 that was folded to lines is common in manifests.
-_NEWLINES: Final = re.compile(r"[\r\n]")
+NEWLINES: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(slots=True)
@@ -72,13 +67,6 @@ def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = No
     return report
 
 
-def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
-    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
-    definition = schema.for_kind(kind.gvk)
-    if definition is not None:
-        _prune_object(definition, obj)
-
-
 def _fits_time(shape: Shape, value: Any) -> bool:
     return type(value) is str and _TIME.fullmatch(value) is not None
 
@@ -97,7 +85,7 @@ def _fits_bytes(shape: Shape, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     try:
-        base64.b64decode(_NEWLINES.sub("", value), validate=True)
+        base64.b64decode(NEWLINES.sub("", value), validate=True)
     except (binascii.Error, ValueError):
         return False
     return True
@@ -245,62 +233,6 @@ def _go_type(shape: Shape) -> str:
     if shape.type is Type.MAP and shape.item is not None:
         return f"map[string]{_go_type(shape.item)}"
     return _GO_TYPES[shape.type]
-
-
-# What Go leaves where a list or map holds a null.
-_ZERO: Final = {
-    Type.STRING: "", Type.BYTES: "", Type.INT32: 0, Type.INT64: 0, Type.NUMBER: 0,
-    Type.BOOL: False, Type.QUANTITY: "0", Type.INT_OR_STRING: 0,
-}  # fmt: skip
-
-
-# What a round trip leaves as it is.
-_PLAIN: Final = frozenset(Type) - {
-    Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY, Type.BYTES,
-}  # fmt: skip
-
-
-def _canonical(shape: Shape, value: Any) -> Any:
-    if shape.type is Type.QUANTITY:
-        return canonical_quantity(value)
-    return _NEWLINES.sub("", value)
-
-
-def _prune_object(definition: Definition, obj: JsonObject) -> None:
-    properties = definition.properties
-    doomed = []
-    for key, value in obj.items():
-        shape = properties.get(key)
-        if shape is None or value is None:
-            doomed.append(key)
-            continue
-        kind = type(value)
-        if kind is dict or kind is list:
-            _prune_value(shape, value)
-            if not value and shape.optional and shape.item is not None:
-                doomed.append(key)
-        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
-            obj[key] = _canonical(shape, value)
-    for key in doomed:
-        del obj[key]
-
-
-def _prune_value(shape: Shape, value: Any) -> None:
-    if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
-        _prune_object(shape.definition, value)
-    elif shape.item is not None:
-        item = shape.item
-        plain = item.type in _PLAIN
-        pairs = value.items() if type(value) is dict else enumerate(value)
-        for key, child in pairs:
-            if child is None:
-                value[key] = [] if item.type is Type.LIST else _ZERO.get(item.type, {})
-            elif plain:
-                continue
-            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
-                value[key] = _canonical(item, child)
-            else:
-                _prune_value(item, child)
 
 
 class _Repeated(dict[str, Any]):

@@ -12,6 +12,9 @@ _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _QUALIFIED: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_RE: Final = re.compile(_LABEL)
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
+_SEARCH_RE: Final = re.compile(
+    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
+)
 _QUALIFIED_RE: Final = re.compile(_QUALIFIED)
 _LABEL_1035_RE: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _ENV_RE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
@@ -28,6 +31,12 @@ _SUBDOMAIN_TEXT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
     r"for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_SEARCH_TEXT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' "
+    "or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
+    "used for validation is "
+    r"'_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
 )
 _LABEL_1035_TEXT: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
@@ -73,6 +82,14 @@ def dns_subdomain_problems(value: str) -> tuple[str, ...]:
     problems = [_too_long(253)] if len(value) > 253 else []
     if not _SUBDOMAIN_RE.fullmatch(value):
         problems.append(_SUBDOMAIN_TEXT)
+    return tuple(problems)
+
+
+def dns_search_problems(value: str) -> tuple[str, ...]:
+    """Search domains may have underscores, also in front of a label."""
+    problems = [_too_long(253)] if len(value) > 253 else []
+    if not _SEARCH_RE.fullmatch(value):
+        problems.append(_SEARCH_TEXT)
     return tuple(problems)
 
 

@@ -143,6 +143,18 @@ class Definition:
         return frozenset(self.raw.get("required") or ())
 
     @functools.cached_property
+    def zeros(self) -> frozenset[str]:
+        """Fields whose zero Go's encoder leaves out."""
+        return frozenset(_go_fields().get(self.name, ((), {}))[0])
+
+    @functools.cached_property
+    def always(self) -> tuple[tuple[str, Any], ...]:
+        """Fields Go's encoder writes even when nobody set them, with their zero."""
+        fields: JsonObject = _go_fields().get(self.name, ((), {}))[1]
+        known = self.raw.get("properties") or {}
+        return tuple((key, zero) for key, zero in fields.items() if key in known)
+
+    @functools.cached_property
     def shape(self) -> Shape:
         return Shape(self._schema, {"$ref": _REF + self.name})
 
@@ -174,6 +186,13 @@ class Schema:
             for name, raw in self.definitions.items()
             for entry in raw.get("x-kubernetes-group-version-kind") or ()
         }
+
+
+@functools.cache
+def _go_fields() -> JsonObject:
+    """By definition; tools/go_fields.py wrote it."""
+    fields: JsonObject = orjson.loads(Path(__file__).with_name("go_fields.json").read_bytes())
+    return fields
 
 
 def _schema_root() -> Path:

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from winkube.api.decode import clone
-from winkube.api.fields import check_fields, prune
+from winkube.api.fields import check_fields
 from winkube.api.kinds import KINDS, Kind
+from winkube.api.roundtrip import prune
 from winkube.api.schema import load_schema
 
 SCHEMA = load_schema()

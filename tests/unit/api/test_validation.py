@@ -131,8 +131,9 @@ def test_a_cluster_object_has_no_namespace() -> None:
             "name must consist only of printable ASCII characters other than '='",
         ),
         (
-            pod({"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "spec.x"}}}]}),
-            'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "spec.x": '
+            pod({"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.phase"}}}]}),
+            'spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: '
+            '"status.phase": '
             'supported values: "metadata.name", "metadata.namespace", "metadata.uid", '
             '"spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", '
             '"status.podIP", "status.podIPs"',
@@ -310,17 +311,6 @@ def test_gmsa_specs_are_bounded() -> None:
     for spec, text in (("", "cannot be an empty string"), ("x" * 65537, "must be under 64 KiB")):
         context = {"windowsOptions": {"gmsaCredentialSpec": spec}}
         assert text in problems(POD, pod({"securityContext": context}))[0]
-
-
-def test_stop_signals_need_an_operating_system() -> None:
-    lifecycle = {"lifecycle": {"stopSignal": "SIGUSR1"}}
-    path = "spec.containers[0].lifecycle.stopSignal"
-    assert problems(POD, pod(lifecycle)) == [
-        f"{path}: Forbidden: may not be set for containers with empty `spec.os.name`"
-    ]
-    assert problems(POD, windows(lifecycle)) == [
-        f'{path}: Unsupported value: "SIGUSR1": supported values: "SIGKILL", "SIGTERM"'
-    ]
 
 
 def test_a_pods_image_may_change_and_its_node_may_not() -> None:

@@ -3,11 +3,19 @@
 from typing import Any, Final
 
 from winkube.api.defaulting.resources import canonical_sum, round_list, round_resources
+from winkube.api.features import drop_disabled
+from winkube.api.image_name import tag_of
 from winkube.api.qos import qos_class
 from winkube.base.types import JsonObject
 
 _FILE_MODE: Final = 0o644
 _LATEST: Final = "latest"
+# Annotations that were fields before init containers had any.
+_FORGOTTEN: Final = frozenset(
+    f"pod.{stage}.kubernetes.io/init-container{what}"
+    for stage in ("alpha", "beta")
+    for what in ("s", "-statuses")
+)
 
 
 def default_pod(obj: JsonObject) -> None:
@@ -25,6 +33,12 @@ def default_pod(obj: JsonObject) -> None:
 
 def default_pod_status(obj: JsonObject, quality: str) -> None:
     """Of a pod whose spec is complete."""
+    annotations = (obj.get("metadata") or {}).get("annotations")
+    if annotations:
+        for key in _FORGOTTEN & annotations.keys():
+            del annotations[key]
+        if not annotations:
+            del obj["metadata"]["annotations"]
     status = obj.setdefault("status", {})
     status.setdefault("phase", "Pending")
     if not status.get("qosClass"):
@@ -38,8 +52,11 @@ def default_template(template: JsonObject | None) -> None:
 
 
 def default_pod_spec(spec: JsonObject) -> None:
+    drop_disabled(spec)
     spec.setdefault("restartPolicy", "Always")
-    spec.setdefault("terminationGracePeriodSeconds", 30)
+    grace = spec.setdefault("terminationGracePeriodSeconds", 30)
+    if grace < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
@@ -88,11 +105,7 @@ def _default_container(container: JsonObject) -> None:
 
 def default_pull_policy(image: str) -> str:
     """Always for the latest tag, spoken or not, unless a digest fixes the image."""
-    name, at, _ = image.partition("@")
-    if at:
-        return "IfNotPresent"
-    tag = name.rpartition("/")[2].partition(":")[2]
-    return "Always" if tag in ("", _LATEST) else "IfNotPresent"
+    return "Always" if tag_of(image) == _LATEST else "IfNotPresent"
 
 
 def _default_variable(variable: JsonObject) -> None:
@@ -115,8 +128,8 @@ def _default_probe(probe: JsonObject) -> None:
             probe[field] = value
     _default_http_get(probe.get("httpGet"))
     grpc = probe.get("grpc")
-    if grpc is not None:
-        grpc.setdefault("service", "")
+    if grpc is not None and grpc.get("service") is None:
+        grpc["service"] = ""
 
 
 def _default_http_get(action: JsonObject | None) -> None:
@@ -155,8 +168,10 @@ def _default_pod_requests(spec: JsonObject) -> None:
         if name not in requests and any(asked):
             requests[name] = canonical_sum([quantity for quantity in asked if quantity])
     for name, quantity in limits.items():
-        requests.setdefault(name, quantity)
-    resources["requests"] = requests
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            requests.setdefault(name, quantity)
+    if requests:
+        resources["requests"] = requests
 
 
 def _default_volume(volume: JsonObject) -> None:

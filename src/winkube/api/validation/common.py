@@ -1,11 +1,11 @@
 """Checks that many kinds share: numbers, ports, addresses, paths, selectors."""
 
-import ipaddress
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
+from winkube.api.addresses import parse_address, parse_network
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -59,27 +59,18 @@ def check_port_or_name(value: Any, path: str, problems: Problems) -> None:
 
 
 def is_ip(value: Any) -> bool:
-    try:
-        ipaddress.ip_address(value)
-    except ValueError:
-        return False
-    return isinstance(value, str) and "%" not in value
+    return parse_address(value) is not None
 
 
 def check_ip(value: Any, path: str, problems: Problems) -> None:
-    if not is_ip(value):
+    if parse_address(value) is None:
         problems.invalid(
             path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
         )
 
 
 def check_cidr(value: Any, path: str, problems: Problems) -> None:
-    try:
-        ipaddress.ip_network(value, strict=False)
-        valid = isinstance(value, str) and "/" in value
-    except ValueError:
-        valid = False
-    if not valid:
+    if parse_network(value) is None:
         problems.invalid(
             path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
         )

@@ -1,6 +1,7 @@
 """Containers: names, images, ports, environment, probes and hooks."""
 
 import re
+from dataclasses import dataclass
 from typing import Any, Final
 
 from winkube.api import names
@@ -11,14 +12,11 @@ from winkube.api.validation.common import (
     check_port,
     check_port_or_name,
 )
+from winkube.api.validation.mount import check_mounts
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.projection import check_field_reference, check_resource_reference
 from winkube.api.validation.resources import check_resources
 from winkube.api.validation.security import check_container_security
-from winkube.api.validation.volume import (
-    check_field_reference,
-    check_mounts,
-    check_resource_reference,
-)
 from winkube.base.types import JsonObject
 
 _ENV_FIELDS: Final = (
@@ -39,43 +37,64 @@ _EPHEMERAL_FORBIDDEN: Final = (
 )  # fmt: skip
 
 
-def check_containers(spec: JsonObject, volumes: set[str], path: str, problems: Problems) -> None:
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a container refers to in its pod."""
+
+    spec: JsonObject
+    volumes: dict[str, JsonObject]
+
+    @property
+    def claims(self) -> list[str]:
+        return [claim.get("name") or "" for claim in self.spec.get("resourceClaims") or ()]
+
+
+def check_containers(
+    spec: JsonObject, volumes: dict[str, JsonObject], path: str, problems: Problems
+) -> None:
     """All three lists; names are unique across them."""
+    around = Surroundings(spec, volumes)
     containers = spec.get("containers") or []
     if not containers:
         problems.required(f"{path}.containers")
     seen: set[str] = set()
     for index, container in enumerate(containers):
         here = f"{path}.containers[{index}]"
-        _check_common(container, volumes, here, problems)
-        _check_unique(container, seen, here, problems)
+        _check_common(container, around, here, problems)
+        name = container.get("name") or ""
+        if name in seen:
+            problems.duplicate(f"{here}.name", name)
+        seen.add(name)
         _check_life(spec, container, here, problems)
-        if container.get("restartPolicy") is not None:
-            problems.forbidden(f"{here}.restartPolicy", "may not be set for non-init containers")
     _check_host_ports(containers, f"{path}.containers", problems)
     for index, container in enumerate(spec.get("initContainers") or ()):
         here = f"{path}.initContainers[{index}]"
-        _check_common(container, volumes, here, problems)
+        _check_common(container, around, here, problems)
         _check_unique(container, seen, here, problems)
         _check_init(spec, container, here, problems)
+    others = frozenset(seen)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         here = f"{path}.ephemeralContainers[{index}]"
-        _check_common(container, volumes, here, problems)
-        target = container.get("targetContainerName")
-        if target and target not in seen:
-            problems.not_found(f"{here}.targetContainerName", target)
+        _check_common(container, around, here, problems)
+        check_image_spaces(container, here, problems)
         _check_unique(container, seen, here, problems)
+        target = container.get("targetContainerName")
+        if target and target not in others:
+            problems.not_found(f"{here}.targetContainerName", target)
         _check_ephemeral(container, here, problems)
 
 
 def _check_unique(container: JsonObject, seen: set[str], path: str, problems: Problems) -> None:
     name = container.get("name") or ""
-    if name and name in seen:
+    if name in seen:
         problems.duplicate(f"{path}.name", name)
-    seen.add(name)
+    elif name:
+        seen.add(name)
 
 
-def _check_common(container: JsonObject, volumes: set[str], path: str, problems: Problems) -> None:
+def _check_common(
+    container: JsonObject, around: Surroundings, path: str, problems: Problems
+) -> None:
     name, image = container.get("name") or "", container.get("image") or ""
     if not name:
         problems.required(f"{path}.name")
@@ -88,12 +107,31 @@ def _check_common(container: JsonObject, volumes: set[str], path: str, problems:
     check_one_of(container.get("terminationMessagePolicy"), policies, policy_path, problems)
     _check_ports(container.get("ports") or (), f"{path}.ports", problems)
     check_environment(container, path, problems)
-    check_mounts(container, volumes, path, problems)
+    check_mounts(container, around.volumes, path, problems)
     pulls = ("Always", "IfNotPresent", "Never")
     check_one_of(container.get("imagePullPolicy"), pulls, f"{path}.imagePullPolicy", problems)
-    check_resources(container.get("resources"), f"{path}.resources", problems)
+    check_resources(container.get("resources"), around.claims, f"{path}.resources", problems)
+    if container.get("resizePolicy"):
+        _check_resize(container["resizePolicy"], around.spec, f"{path}.resizePolicy", problems)
     security = container.get("securityContext")
-    check_container_security(security, f"{path}.securityContext", problems)
+    if security:
+        host_users = around.spec.get("hostUsers") is not False
+        here = f"{path}.securityContext"
+        check_container_security(security, here, problems, host_users=host_users)
+
+
+def _check_resize(policies: Any, spec: JsonObject, path: str, problems: Problems) -> None:
+    seen: set[str] = set()
+    for index, policy in enumerate(policies):
+        resource, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
+        if resource in seen:
+            problems.duplicate(f"{path}[{index}]", resource)
+        seen.add(resource)
+        check_one_of(resource, ("cpu", "memory"), path, problems)
+        check_one_of(restart, ("NotRequired", "RestartContainer"), path, problems)
+        if spec.get("restartPolicy") == "Never" and restart != "NotRequired":
+            text = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            problems.invalid(path, restart, text)
 
 
 def check_image_spaces(container: JsonObject, path: str, problems: Problems) -> None:
@@ -149,7 +187,7 @@ def check_environment(container: JsonObject, path: str, problems: Problems) -> N
 
 def _check_value_source(variable: JsonObject, path: str, problems: Problems) -> None:
     source = variable["valueFrom"]
-    count = len(source)
+    count = sum(value is not None for value in source.values())
     if source.get("fieldRef") is not None:
         check_field_reference(source["fieldRef"], _ENV_FIELDS, f"{path}.fieldRef", problems)
     if source.get("resourceFieldRef") is not None:
@@ -205,19 +243,9 @@ def _check_life(spec: JsonObject, container: JsonObject, path: str, problems: Pr
         for hook in ("postStart", "preStop"):
             if lifecycle.get(hook) is not None:
                 _check_handler(lifecycle[hook], grace, f"{path}.lifecycle.{hook}", problems)
-        if lifecycle.get("stopSignal") is not None:
-            _check_stop_signal(spec, lifecycle["stopSignal"], path, problems)
     for name in _PROBES:
         if container.get(name) is not None:
             _check_probe(container[name], name, f"{path}.{name}", problems)
-
-
-def _check_stop_signal(spec: JsonObject, signal: str, path: str, problems: Problems) -> None:
-    here, os = f"{path}.lifecycle.stopSignal", spec.get("os")
-    if os is None:
-        problems.forbidden(here, "may not be set for containers with empty `spec.os.name`")
-    elif os.get("name") == "windows" and signal not in ("SIGKILL", "SIGTERM"):
-        problems.unsupported(here, signal, ("SIGKILL", "SIGTERM"))
 
 
 def _check_probe(probe: JsonObject, name: str, path: str, problems: Problems) -> None:
@@ -270,9 +298,7 @@ def _check_http_get(action: JsonObject, path: str, problems: Problems) -> None:
 
 
 def _check_init(spec: JsonObject, container: JsonObject, path: str, problems: Problems) -> None:
-    policy = container.get("restartPolicy")
-    if policy not in (None, "Always"):
-        problems.unsupported(f"{path}.restartPolicy", policy, ("Always",))
+    policy = container.get("restartPolicy")  # others than Always are not served yet
     _check_host_ports([container], f"{path.rpartition('[')[0]}", problems)
     if policy == "Always":
         _check_life(spec, container, path, problems)

@@ -1,24 +1,29 @@
 """Pods and pod templates."""
 
 import functools
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import orjson
 
 from winkube.api import names
-from winkube.api.decode import clone
 from winkube.api.errors import Cause
 from winkube.api.validation.common import MAX_INT32, check_ip, check_labels, check_one_of, in_range
 from winkube.api.validation.container import check_containers, check_image_spaces
 from winkube.api.validation.metadata import check_annotations
+from winkube.api.validation.pod_annotations import (
+    check_pod_annotations,
+    check_profile_annotations,
+)
+from winkube.api.validation.pod_resources import check_pod_resources
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_resources
+from winkube.api.validation.resources import check_pod_claims, check_resources
 from winkube.api.validation.scheduling import check_affinity, check_spreading, check_tolerations
 from winkube.api.validation.security import (
     check_host_process,
+    check_host_users,
     check_os,
     check_pod_security,
-    each_container,
 )
 from winkube.api.validation.volume import check_volumes
 from winkube.base.types import JsonObject
@@ -26,28 +31,41 @@ from winkube.base.types import JsonObject
 _MAX_REMEMBERED_BYTES: Final = 16 * 1024
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
-_UPDATABLE: Final = (
-    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
-    "`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
+_PREEMPTIONS: Final = ("PreemptLowerPriority", "Never")
 
 
 def validate_pod(obj: JsonObject, problems: Problems) -> None:
-    text = orjson.dumps(obj.get("spec") or {})
+    spec, meta = obj.get("spec") or {}, obj.get("metadata") or {}
+    if meta.get("annotations"):
+        check_pod_annotations(meta["annotations"], spec, "metadata.annotations", problems)
+    text = orjson.dumps(spec)
+    # The claims of ephemeral volumes have the pod's name.
+    name = meta.get("name") or "" if b'"ephemeral":' in text else ""
     find = _spec_causes if len(text) < _MAX_REMEMBERED_BYTES else _spec_causes.__wrapped__
-    problems.causes.extend(find(text))
+    problems.causes.extend(find(text, name))
 
 
 @functools.lru_cache(maxsize=512)
-def _spec_causes(text: bytes) -> tuple[Cause, ...]:
+def _spec_causes(text: bytes, name: str) -> tuple[Cause, ...]:
     """By its text: the pods of one controller have the same spec, and so the same problems."""
     spec, problems = orjson.loads(text), Problems()
-    check_pod_spec(spec, "spec", problems)
-    _check_host_network(spec, "spec", problems, is_pod=True)
-    for container, path in each_container(spec, "spec"):
-        check_image_spaces(container, path, problems)
+    check_pod_spec(spec, "spec", problems, pod_name=name, is_pod=True)
+    if not spec.get("serviceAccountName"):
+        _check_no_tokens(spec, problems)
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            check_image_spaces(container, f"spec.{field}[{index}]", problems)
     return tuple(problems.causes)
+
+
+def _check_no_tokens(spec: JsonObject, problems: Problems) -> None:
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        for place, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if source.get("serviceAccountToken") is not None:
+                problems.forbidden(
+                    f"spec.volumes[{index}].projected.sources[{place}].serviceAccountToken",
+                    "must not be specified when serviceAccountName is not set",
+                )
 
 
 def validate_new_pod(obj: JsonObject, problems: Problems) -> None:
@@ -59,58 +77,79 @@ def validate_new_pod(obj: JsonObject, problems: Problems) -> None:
         problems.forbidden(
             "spec.nodeName", "cannot be set until all schedulingGates have been cleared"
         )
+    annotations = (obj.get("metadata") or {}).get("annotations")
+    if annotations:
+        check_profile_annotations(annotations, spec, "spec", problems)
 
 
 def check_template(template: JsonObject, path: str, problems: Problems) -> None:
     meta, spec = template.get("metadata") or {}, template.get("spec") or {}
     check_labels(meta.get("labels"), f"{path}.labels", problems)
-    check_annotations(meta.get("annotations"), f"{path}.annotations", problems)
+    annotations, here = meta.get("annotations"), f"{path}.annotations"
+    check_annotations(annotations, here, problems)
+    if annotations:
+        check_pod_annotations(annotations, spec, here, problems)
     check_pod_spec(spec, f"{path}.spec", problems)
-    _check_host_network(spec, f"{path}.spec", problems, is_pod=False)
+    if annotations:
+        check_profile_annotations(annotations, spec, f"{path}.spec", problems, app_armor=False)
     if spec.get("ephemeralContainers"):
         problems.forbidden(
             f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"
         )
 
 
-def check_pod_spec(spec: JsonObject, path: str, problems: Problems) -> None:
-    volumes = check_volumes(spec.get("volumes"), f"{path}.volumes", problems)
+def check_pod_spec(
+    spec: JsonObject, path: str, problems: Problems, *, pod_name: str = "", is_pod: bool = False
+) -> None:
+    volumes = check_volumes(spec.get("volumes"), f"{path}.volumes", problems, pod_name)
+    check_pod_claims(spec.get("resourceClaims"), f"{path}.resourceClaims", problems)
     check_containers(spec, volumes, path, problems)
-    check_resources(spec.get("resources"), f"{path}.resources", problems)
+    if spec.get("resources") is not None:
+        check_pod_resources(spec, f"{path}.resources", problems)
+    _check_host_network(spec, path, problems, is_pod=is_pod)
     check_one_of(spec.get("restartPolicy"), _RESTARTS, f"{path}.restartPolicy", problems)
     check_one_of(spec.get("dnsPolicy"), _DNS_POLICIES, f"{path}.dnsPolicy", problems)
     check_labels(spec.get("nodeSelector"), f"{path}.nodeSelector", problems)
     check_pod_security(spec, path, problems)
     check_affinity(spec.get("affinity"), f"{path}.affinity", problems)
     _check_dns(spec, f"{path}.dnsConfig", problems)
-    constraints = spec.get("topologySpreadConstraints")
+    _check_gates(spec, path, problems)
+    constraints = spec.get("topologySpreadConstraints") or ()
     check_spreading(constraints, f"{path}.topologySpreadConstraints", problems)
     check_host_process(spec, path, problems)
-    _check_gates(spec, path, problems)
-    _check_names(spec, path, problems)
-    check_tolerations(spec.get("tolerations"), f"{path}.tolerations", problems)
-    _check_aliases(spec.get("hostAliases") or (), f"{path}.hostAliases", problems)
+    check_host_users(spec, path, problems)
+    _check_name(spec, "serviceAccountName", names.dns_subdomain_problems, path, problems)
+    _check_name(spec, "nodeName", names.dns_subdomain_problems, path, problems)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= MAX_INT32:
         problems.invalid(f"{path}.activeDeadlineSeconds", deadline, in_range(1, MAX_INT32))
+    _check_name(spec, "hostname", names.dns_label_problems, path, problems)
+    _check_name(spec, "subdomain", names.dns_label_problems, path, problems)
+    check_tolerations(spec.get("tolerations"), f"{path}.tolerations", problems)
+    _check_aliases(spec.get("hostAliases") or (), f"{path}.hostAliases", problems)
+    _check_name(spec, "priorityClassName", names.dns_subdomain_problems, path, problems)
+    runtime = spec.get("runtimeClassName")
+    if runtime is not None:
+        details = names.dns_subdomain_problems(runtime)
+        problems.all_invalid(f"{path}.runtimeClassName", runtime, details)
+    policy = spec.get("preemptionPolicy")
+    if policy is not None:
+        check_one_of(policy, _PREEMPTIONS, f"{path}.preemptionPolicy", problems)
+    if spec.get("overhead"):
+        check_resources({"limits": spec["overhead"]}, (), f"{path}.overhead", problems)
     check_os(spec, path, problems)
 
 
-def _check_names(spec: JsonObject, path: str, problems: Problems) -> None:
-    for field, check in (
-        ("serviceAccountName", names.dns_subdomain_problems),
-        ("nodeName", names.dns_subdomain_problems),
-        ("hostname", names.dns_label_problems),
-        ("subdomain", names.dns_label_problems),
-        ("runtimeClassName", names.dns_subdomain_problems),
-    ):
-        value = spec.get(field)
-        if value:
-            problems.all_invalid(f"{path}.{field}", value, check(value))
-    policy = spec.get("preemptionPolicy")
-    if policy is not None:
-        choices = ("PreemptLowerPriority", "Never")
-        check_one_of(policy, choices, f"{path}.preemptionPolicy", problems)
+def _check_name(
+    spec: JsonObject,
+    field: str,
+    check: Callable[[str], Iterable[str]],
+    path: str,
+    problems: Problems,
+) -> None:
+    value = spec.get(field)
+    if value:
+        problems.all_invalid(f"{path}.{field}", value, check(value))
 
 
 def _check_gates(spec: JsonObject, path: str, problems: Problems) -> None:
@@ -170,10 +209,10 @@ def _check_searches(searches: Any, path: str, problems: Problems) -> None:
             "must not have more than 2048 characters (including spaces) in the search list",
         )
     for index, search in enumerate(searches):
-        # Underscores are fine here (relaxed since v1.34).
-        name = search.removesuffix(".").replace("_", "-") if search != "." else "x"
-        details = names.dns_subdomain_problems(name.strip("-") or "-")
-        problems.all_invalid(f"{path}[{index}]", search, details)
+        if search != ".":
+            name = search.removesuffix(".")
+            details = names.dns_search_problems(name)
+            problems.all_invalid(f"{path}[{index}]", name, details)
 
 
 def _check_host_network(spec: JsonObject, path: str, problems: Problems, *, is_pod: bool) -> None:
@@ -188,106 +227,3 @@ def _check_host_network(spec: JsonObject, path: str, problems: Problems, *, is_p
                     host,
                     "must match `containerPort` when `hostNetwork` is true",
                 )
-
-
-def validate_pod_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    after, before = new.get("spec") or {}, old.get("spec") or {}
-    if after == before:
-        return
-    for field in ("containers", "initContainers"):
-        if len(after.get(field) or ()) != len(before.get(field) or ()):
-            problems.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
-            return
-    _check_deadline(after, before, problems)
-    _check_only_added(after, before, problems)
-    gates = {gate.get("name") for gate in before.get("schedulingGates") or ()}
-    for index, gate in enumerate(after.get("schedulingGates") or ()):
-        if gate.get("name") not in gates:
-            problems.forbidden(
-                f"spec.schedulingGates[{index}].name",
-                f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'",
-            )
-    changed = _other_changes(after, before)
-    if changed:
-        shown = "\n".join(f"  {field}" for field in changed)
-        problems.forbidden(
-            "spec", f"pod updates may not change fields other than {_UPDATABLE}\n{shown}"
-        )
-
-
-def validate_ephemeral_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    """Containers for debugging may be added, and stay as they are from then on."""
-    after = {entry["name"]: entry for entry in _ephemeral(new)}
-    for before in _ephemeral(old):
-        name = before["name"]
-        if name not in after:
-            text = f'existing ephemeral containers "{name}" may not be removed\n'
-            problems.forbidden("spec.ephemeralContainers", text)
-        elif after[name] != before:
-            text = f'existing ephemeral containers "{name}" may not be changed\n'
-            problems.forbidden("spec.ephemeralContainers", text)
-
-
-def _ephemeral(pod: JsonObject) -> list[JsonObject]:
-    return (pod.get("spec") or {}).get("ephemeralContainers") or []
-
-
-def validate_resize(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    """Only resources reach this write; a container cannot be without what it asked for."""
-    for index, container in enumerate((new.get("spec") or {}).get("containers") or ()):
-        was = old["spec"]["containers"][index].get("resources") or {}
-        now = container.get("resources") or {}
-        for field in ("limits", "requests"):
-            if set(was.get(field) or ()) - set(now.get(field) or ()):
-                path = f"spec.containers[{index}].resources.{field}"
-                problems.forbidden(path, f"resource {field} cannot be removed")
-
-
-def _check_deadline(after: JsonObject, before: JsonObject, problems: Problems) -> None:
-    path = "spec.activeDeadlineSeconds"
-    now, was = after.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
-    if now is None:
-        if was is not None:
-            text = "must not update from a positive integer to nil value"
-            problems.invalid(path, None, text)
-    elif was is not None and was < now:
-        problems.invalid(path, now, "must be less than or equal to previous value")
-
-
-def _check_only_added(after: JsonObject, before: JsonObject, problems: Problems) -> None:
-    def identity(toleration: JsonObject) -> JsonObject:
-        return {key: toleration[key] for key in toleration if key != "tolerationSeconds"}
-
-    kept = [identity(toleration) for toleration in after.get("tolerations") or ()]
-    for toleration in before.get("tolerations") or ():
-        if identity(toleration) not in kept:
-            problems.forbidden(
-                "spec.tolerations",
-                "existing toleration can not be modified except its tolerationSeconds",
-            )
-            return
-
-
-def _other_changes(after: JsonObject, before: JsonObject) -> list[str]:
-    """Fields of the spec that differ once everything that may differ is put back."""
-    munged = clone(after)
-    for field in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
-        munged.pop(field, None)
-        if field in before:
-            munged[field] = before[field]
-    for field in ("containers", "initContainers"):
-        for container, original in zip(
-            munged.get(field) or (), before.get(field) or (), strict=True
-        ):
-            container["image"] = original.get("image")
-    grace = "terminationGracePeriodSeconds"
-    if (before.get(grace) or 0) < 0 and munged.get(grace) == 1:
-        munged[grace] = before[grace]
-    if before.get("schedulingGates"):
-        # A gated pod is not scheduled yet: where it may go can still be narrowed.
-        for field in ("nodeSelector", "affinity"):
-            munged.pop(field, None)
-            if field in before:
-                munged[field] = before[field]
-    keys = sorted({*munged, *before})
-    return [f"spec.{key}" for key in keys if munged.get(key) != before.get(key)]

@@ -37,8 +37,8 @@ class Problems:
     def duplicate(self, path: str, value: Any, detail: str = "") -> None:
         self._add("FieldValueDuplicate", path, f"Duplicate value: {_shown(value)}", detail)
 
-    def not_found(self, path: str, value: Any) -> None:
-        self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", "")
+    def not_found(self, path: str, value: Any, detail: str = "") -> None:
+        self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", detail)
 
     def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
         quoted = ", ".join(f'"{text}"' for text in supported)

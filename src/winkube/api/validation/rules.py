@@ -9,8 +9,11 @@ from winkube.api.meta import metadata
 from winkube.api.validation import (
     batch,
     certificates,
+    claim,
     core,
+    persistent_volume,
     pod,
+    pod_update,
     policy,
     service,
     storage,
@@ -41,8 +44,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "ResourceQuota"): core.validate_quota,
     ("", "LimitRange"): core.validate_limit_range,
     ("", "ReplicationController"): workload.validate_replication_controller,
-    ("", "PersistentVolume"): storage.validate_volume,
-    ("", "PersistentVolumeClaim"): storage.validate_claim,
+    ("", "PersistentVolume"): persistent_volume.validate_volume,
+    ("", "PersistentVolumeClaim"): claim.validate_claim,
     ("apps", "Deployment"): workload.validate_deployment,
     ("apps", "ReplicaSet"): workload.validate_replica_set,
     ("apps", "DaemonSet"): workload.validate_daemon_set,
@@ -67,13 +70,13 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
 }
 _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {("", "Pod"): pod.validate_new_pod}
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
-    ("", "Pod"): pod.validate_pod_update,
+    ("", "Pod"): pod_update.validate_pod_update,
     ("", "Service"): service.validate_service_update,
     ("", "ConfigMap"): core.validate_config_map_update,
     ("", "Secret"): core.validate_secret_update,
     ("", "Node"): core.validate_node_update,
-    ("", "PersistentVolume"): storage.validate_volume_update,
-    ("", "PersistentVolumeClaim"): storage.validate_claim_update,
+    ("", "PersistentVolume"): persistent_volume.validate_volume_update,
+    ("", "PersistentVolumeClaim"): claim.validate_claim_update,
     ("apps", "Deployment"): workload.validate_selector_update,
     ("apps", "ReplicaSet"): workload.validate_selector_update,
     ("apps", "DaemonSet"): workload.validate_selector_update,
@@ -89,8 +92,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
 }
 # Writes of one part of an object have rules of their own in place of the object's.
 _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
-    ("", "Pod", "ephemeralcontainers"): pod.validate_ephemeral_update,
-    ("", "Pod", "resize"): pod.validate_resize,
+    ("", "Pod", "ephemeralcontainers"): pod_update.validate_ephemeral_update,
+    ("", "Pod", "resize"): pod_update.validate_resize,
     (*_SIGNING_REQUEST, "status"): certificates.validate_signing_request_status,
     (*_SIGNING_REQUEST, "approval"): certificates.validate_signing_request_approval,
 }

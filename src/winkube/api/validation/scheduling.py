@@ -7,7 +7,6 @@ from winkube.api.validation.common import (
     check_label_key,
     check_label_values,
     check_one_of,
-    check_positive,
     check_selector,
     check_set_operator,
 )
@@ -79,6 +78,10 @@ def _check_node_field(expression: JsonObject, path: str, problems: Problems) -> 
     if expression.get("key") != "metadata.name":
         key = expression.get("key") or ""
         problems.invalid(f"{path}.key", key, "not a valid field selector key")
+        return
+    for index, value in enumerate(expression.get("values") or ()):
+        details = names.dns_subdomain_problems(value)
+        problems.all_invalid(f"{path}.values[{index}]", value, details)
 
 
 def _check_pod_terms(affinity: JsonObject, path: str, problems: Problems) -> None:
@@ -97,6 +100,7 @@ def _check_pod_term(term: JsonObject, path: str, problems: Problems) -> None:
     for namespace in term.get("namespaces") or ():
         details = names.dns_label_problems(namespace)
         problems.all_invalid(f"{path}.namespace", namespace, details)
+    _check_label_keys(term, path, problems)
     if not term.get("topologyKey"):
         problems.required(f"{path}.topologyKey", "can not be empty")
     check_label_key(term.get("topologyKey") or "", f"{path}.topologyKey", problems)
@@ -153,33 +157,74 @@ def check_taints(taints: Any, path: str, problems: Problems) -> None:
 
 
 def check_spreading(constraints: Any, path: str, problems: Problems) -> None:
-    seen: set[tuple[str, str]] = set()
-    for index, constraint in enumerate(constraints or ()):
-        here = f"{path}[{index}]"
-        key, action = constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
-        check_positive(constraint.get("maxSkew"), f"{here}.maxSkew", problems)
+    pairs = [(c.get("topologyKey") or "", c.get("whenUnsatisfiable") or "") for c in constraints]
+    for index, constraint in enumerate(constraints):
+        here, (key, action) = f"{path}[{index}]", pairs[index]
+        _check_above_zero(constraint.get("maxSkew") or 0, f"{here}.maxSkew", problems)
         if not key:
             problems.required(f"{here}.topologyKey", "can not be empty")
-        if action not in ("DoNotSchedule", "ScheduleAnyway"):
-            choices = ("DoNotSchedule", "ScheduleAnyway")
-            problems.unsupported(f"{here}.whenUnsatisfiable", action, choices)
-        if (key, action) in seen:
+        if action not in _ACTIONS:
+            problems.unsupported(f"{here}.whenUnsatisfiable", action, _ACTIONS)
+        if pairs[index] in pairs[index + 1 :]:
             pair = f"{{{key}, {action}}}"
             problems.duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", pair)
-        seen.add((key, action))
         if constraint.get("minDomains") is not None:
             _check_min_domains(constraint["minDomains"], action, f"{here}.minDomains", problems)
         for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            if constraint.get(field) is not None:
-                check_one_of(constraint[field], ("Honor", "Ignore"), f"{here}.{field}", problems)
+            policy = constraint.get(field)
+            if policy is not None and policy not in _POLICIES:
+                problems.unsupported(f"{here}.{field}", policy, _POLICIES)
+        _check_label_keys(constraint, here, problems)
         check_selector(constraint.get("labelSelector"), f"{here}.labelSelector", problems)
 
 
+_ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
+_POLICIES: Final = ("Honor", "Ignore")
+
+
+def _check_above_zero(value: int, path: str, problems: Problems) -> None:
+    if value <= 0:
+        problems.invalid(path, value, "must be greater than zero")
+
+
 def _check_min_domains(value: int, action: str, path: str, problems: Problems) -> None:
-    check_positive(value, path, problems)
+    _check_above_zero(value, path, problems)
     if action != "DoNotSchedule":
         problems.invalid(
             path,
             value,
             f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}",
         )
+
+
+def _check_label_keys(term: JsonObject, path: str, problems: Problems) -> None:
+    """``matchLabelKeys`` and ``mismatchLabelKeys`` of an affinity term or a constraint."""
+    selector, keys = term.get("labelSelector"), term.get("matchLabelKeys") or ()
+    unlike = term.get("mismatchLabelKeys") or ()
+    if not keys and not unlike:
+        return
+    for field, given in (("matchLabelKeys", keys), ("mismatchLabelKeys", unlike)):
+        if given and selector is None:
+            text = "must not be specified when labelSelector is not set"
+            problems.forbidden(f"{path}.{field}", text)
+            continue
+        for index, key in enumerate(given):
+            check_label_key(key, f"{path}.{field}[{index}]", problems)
+    _check_merged_keys(selector or {}, list(keys), path, problems)
+    for index, key in enumerate(keys):
+        if key in unlike:
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            problems.invalid(f"{path}.matchLabelKeys[{index}]", key, text)
+
+
+def _check_merged_keys(
+    selector: JsonObject, keys: list[str], path: str, problems: Problems
+) -> None:
+    """The keys are in the selector already: one that is there twice was the user's own."""
+    seen = set(selector.get("matchLabels") or ())
+    for expression in selector.get("matchExpressions") or ():
+        key = expression.get("key")
+        if key in keys and key in seen:
+            text = "exists in both matchLabelKeys and labelSelector"
+            problems.invalid(f"{path}[{keys.index(key)}]", key, text)
+        seen.add(key)

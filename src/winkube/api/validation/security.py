@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.validation.common import check_descending, check_id, check_one_of
+from winkube.api.validation.common import check_descending, check_id
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -19,9 +19,9 @@ _BAD_USER: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]')
 _DOMAIN_LENGTH: Final = 256
 _USER_LENGTH: Final = 104
 _SPEC_BYTES: Final = 64 * 1024
+_PATH_BYTES: Final = 4095
 _POD_FORBIDDEN: Final = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy",
-    "sysctls", "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy",
+    "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy",
     "seLinuxChangePolicy",
 )  # fmt: skip
 _CONTAINER_FORBIDDEN: Final = (
@@ -56,15 +56,20 @@ def check_pod_security(spec: JsonObject, path: str, problems: Problems) -> None:
             "ShareProcessNamespace and HostPID cannot both be enabled",
         )
     _check_sysctls(spec, context.get("sysctls") or (), f"{here}.sysctls", problems)
-    for field, choices in (
-        ("fsGroupChangePolicy", ("Always", "OnRootMismatch")),
-        ("supplementalGroupsPolicy", ("Merge", "Strict")),
-        ("seLinuxChangePolicy", ("MountOption", "Recursive")),
-    ):
-        if context.get(field) is not None:
-            check_one_of(context[field], choices, f"{here}.{field}", problems)
+    _check_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), here, problems)
     _check_profiles(context, here, problems)
-    _check_host_users(spec, path, problems)
+    _check_app_armor(context.get("appArmorProfile"), f"{here}.appArmorProfile", problems)
+    _check_choice(context, "supplementalGroupsPolicy", ("Merge", "Strict"), here, problems)
+    # The other choice belongs to a feature that is off.
+    _check_choice(context, "seLinuxChangePolicy", ("Recursive",), here, problems)
+
+
+def _check_choice(
+    context: JsonObject, field: str, choices: tuple[str, ...], path: str, problems: Problems
+) -> None:
+    value = context.get(field)
+    if value is not None and value not in choices:
+        problems.unsupported(f"{path}.{field}", value, choices)
 
 
 def _check_sysctls(spec: JsonObject, sysctls: Any, path: str, problems: Problems) -> None:
@@ -86,7 +91,7 @@ def _check_sysctls(spec: JsonObject, sysctls: Any, path: str, problems: Problems
             problems.invalid(here, name, "may not be specified when 'hostIPC' is true")
 
 
-def _check_host_users(spec: JsonObject, path: str, problems: Problems) -> None:
+def check_host_users(spec: JsonObject, path: str, problems: Problems) -> None:
     if spec.get("hostUsers") is not False:
         return
     # Upstream spells two of the three paths with a capital.
@@ -94,51 +99,120 @@ def _check_host_users(spec: JsonObject, path: str, problems: Problems) -> None:
     for field, shown in shown_as.items():
         if spec.get(field):
             problems.forbidden(f"{path}.{shown}", "when `hostUsers` is false")
+    for container, here in each_container(spec, path):
+        if container.get("volumeDevices"):
+            problems.forbidden(f"{here}.volumeDevices", "when `hostUsers` is false")
 
 
-def check_container_security(context: JsonObject | None, path: str, problems: Problems) -> None:
-    if not context:
-        return
+def check_container_security(
+    context: JsonObject, path: str, problems: Problems, *, host_users: bool
+) -> None:
     for field in ("runAsUser", "runAsGroup"):
         check_id(context.get(field), f"{path}.{field}", problems)
-    if context.get("procMount") is not None:
-        check_one_of(context["procMount"], ("Default", "Unmasked"), f"{path}.procMount", problems)
-    _check_profiles(context, path, problems)
+    mount = context.get("procMount")
+    if mount is not None:
+        _check_choice(context, "procMount", ("Default", "Unmasked"), path, problems)
+        if mount == "Unmasked" and host_users:
+            text = "`hostUsers` must be false to use `Unmasked`"
+            problems.invalid(f"{path}.procMount", mount, text)
+    _check_seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", problems)
     if context.get("allowPrivilegeEscalation") is False:
-        if context.get("privileged"):
-            problems.invalid(
-                path,
-                context,
-                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
-            )
-        if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-            problems.invalid(
-                path,
-                context,
-                "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` "
-                "CAP_SYS_ADMIN",
-            )
+        _check_escalation(context, path, problems)
+    check_windows_options(context.get("windowsOptions"), f"{path}.windowsOptions", problems)
+    _check_app_armor(context.get("appArmorProfile"), f"{path}.appArmorProfile", problems)
+
+
+def _check_escalation(context: JsonObject, path: str, problems: Problems) -> None:
+    text = "cannot set `allowPrivilegeEscalation` to false and"
+    if context.get("privileged"):
+        problems.invalid(path, _internal(context), f"{text} `privileged` to true")
+    if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
+        problems.invalid(path, _internal(context), f"{text} `capabilities.Add` CAP_SYS_ADMIN")
+
+
+def _internal(context: JsonObject) -> JsonObject:
+    """A container's context as upstream's messages show it: by its Go fields."""
+    capabilities = context.get("capabilities")
+    if capabilities is not None:
+        capabilities = {"Add": capabilities.get("add"), "Drop": capabilities.get("drop")}
+    return {
+        "Capabilities": capabilities,
+        "Privileged": context.get("privileged"),
+        "SELinuxOptions": _go_names(context.get("seLinuxOptions"), _SELINUX),
+        "WindowsOptions": _go_names(context.get("windowsOptions"), _WINDOWS),
+        "RunAsUser": context.get("runAsUser"),
+        "RunAsGroup": context.get("runAsGroup"),
+        "RunAsNonRoot": context.get("runAsNonRoot"),
+        "ReadOnlyRootFilesystem": context.get("readOnlyRootFilesystem"),
+        "AllowPrivilegeEscalation": context.get("allowPrivilegeEscalation"),
+        "ProcMount": context.get("procMount"),
+        "SeccompProfile": _go_names(context.get("seccompProfile"), _PROFILE),
+        "AppArmorProfile": _go_names(context.get("appArmorProfile"), _PROFILE),
+    }
+
+
+_PROFILE: Final = {"Type": "type", "LocalhostProfile": "localhostProfile"}
+_SELINUX: Final = {"User": "user", "Role": "role", "Type": "type", "Level": "level"}
+_WINDOWS: Final = {
+    "GMSACredentialSpecName": "gmsaCredentialSpecName",
+    "GMSACredentialSpec": "gmsaCredentialSpec",
+    "RunAsUserName": "runAsUserName",
+    "HostProcess": "hostProcess",
+}
+
+
+def _go_names(value: JsonObject | None, fields: dict[str, str]) -> JsonObject | None:
+    if value is None:
+        return None
+    return {name: value.get(field) for name, field in fields.items()}
 
 
 def _check_profiles(context: JsonObject, path: str, problems: Problems) -> None:
-    for field, word in (("seccompProfile", "seccomp"), ("appArmorProfile", "AppArmor")):
-        profile = context.get(field)
-        if profile is not None:
-            _check_profile(profile, word, f"{path}.{field}", problems)
+    _check_seccomp(context.get("seccompProfile"), f"{path}.seccompProfile", problems)
     check_windows_options(context.get("windowsOptions"), f"{path}.windowsOptions", problems)
 
 
-def _check_profile(profile: JsonObject, word: str, path: str, problems: Problems) -> None:
-    kinds = ("Localhost", "RuntimeDefault", "Unconfined")
-    check_one_of(profile.get("type"), kinds, f"{path}.type", problems)
-    local, here = profile.get("localhostProfile"), f"{path}.localhostProfile"
-    if profile.get("type") != "Localhost":
+_PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
+
+
+def _check_seccomp(profile: JsonObject | None, path: str, problems: Problems) -> None:
+    if profile is None:
+        return
+    kind, local, here = profile.get("type"), profile.get("localhostProfile"), "localhostProfile"
+    if not kind:
+        problems.required(f"{path}.type", "type is required when seccompProfile is set")
+    elif kind not in _PROFILES:
+        problems.unsupported(f"{path}.type", kind, _PROFILES)
+    if kind != "Localhost":
         if local is not None:
-            problems.invalid(here, profile, f"can only be set when {word} type is Localhost")
+            text = "can only be set when seccomp type is Localhost"
+            shown = {"Type": kind or "", "LocalhostProfile": local}
+            problems.invalid(f"{path}.{here}", shown, text)
     elif local is None:
-        problems.required(here, f"must be set when {word} type is Localhost")
+        problems.required(f"{path}.{here}", "must be set when seccomp type is Localhost")
     else:
-        check_descending(local, here, problems)
+        check_descending(local, f"{path}.{here}", problems)
+
+
+def _check_app_armor(profile: JsonObject | None, path: str, problems: Problems) -> None:
+    if profile is None:
+        return
+    kind, local, here = profile.get("type"), profile.get("localhostProfile"), "localhostProfile"
+    if not kind:
+        problems.required(f"{path}.type", "type is required when appArmorProfile is set")
+    elif kind not in _PROFILES:
+        problems.unsupported(f"{path}.type", kind, _PROFILES)
+    elif kind != "Localhost":
+        if local is not None:
+            text = "can only be set when AppArmor type is Localhost"
+            problems.invalid(f"{path}.{here}", local, text)
+    elif not local:
+        problems.required(f"{path}.{here}", "must be set when AppArmor type is Localhost")
+    else:
+        if local != local.strip():
+            problems.invalid(f"{path}.{here}", local, "must not be padded with whitespace")
+        if len(local.encode()) > _PATH_BYTES:
+            problems.too_long(f"{path}.{here}", _PATH_BYTES)
 
 
 def check_windows_options(options: JsonObject | None, path: str, problems: Problems) -> None:
@@ -247,15 +321,18 @@ def _check_linux(spec: JsonObject, path: str, problems: Problems) -> None:
 
 
 def _check_windows(spec: JsonObject, path: str, problems: Problems) -> None:
-    if spec.get("resources") is not None:
-        problems.forbidden(f"{path}.resources", "may not be set for a windows pod")
     context = spec.get("securityContext") or {}
-    _forbid(context, _POD_FORBIDDEN, f"{path}.securityContext", problems)
+    inner = f"{path}.securityContext"
+    _forbid(context, ("appArmorProfile", "seLinuxOptions"), inner, problems)
+    # Set at all, even to false.
+    _forbid(spec, ("hostUsers",), path, problems)
     for field in ("hostPID", "hostIPC"):
         if spec.get(field):
             problems.forbidden(f"{path}.{field}", _NOT_WINDOWS)
-    # Set at all, even to false.
-    _forbid(spec, ("hostUsers", "shareProcessNamespace"), path, problems)
+    first = ("seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls")
+    _forbid(context, first, inner, problems)
+    _forbid(spec, ("shareProcessNamespace",), path, problems)
+    _forbid(context, _POD_FORBIDDEN, inner, problems)
     for container, here in each_container(spec, path):
         own = container.get("securityContext") or {}
         _forbid(own, _CONTAINER_FORBIDDEN, f"{here}.securityContext", problems)

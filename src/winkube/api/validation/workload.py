@@ -6,6 +6,7 @@ from winkube.api import names
 from winkube.api.decode import clone
 from winkube.api.errors import BadRequestError
 from winkube.api.selectors import from_label_selector
+from winkube.api.validation.claim import check_claim_spec
 from winkube.api.validation.common import (
     check_at_most_100_percent,
     check_immutable,
@@ -18,7 +19,6 @@ from winkube.api.validation.common import (
 )
 from winkube.api.validation.pod import check_template
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.storage import check_claim_spec
 from winkube.base.types import JsonObject
 
 _STATEFUL_MUTABLE: Final = (

@@ -12,8 +12,9 @@ import orjson
 from winkube.api.defaulting.pod import default_pod_status
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import BadRequestError
-from winkube.api.fields import check_fields, prune
+from winkube.api.fields import check_fields
 from winkube.api.kinds import Kind
+from winkube.api.roundtrip import round_trip
 from winkube.api.schema import Schema
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
@@ -69,7 +70,7 @@ def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> Completed | None
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
     if not check_fields(schema, kind, obj).clean:
         return None
-    prune(schema, kind, obj)
+    round_trip(schema, kind, obj)
     apply_defaults(kind, obj)
     return orjson.dumps(obj["spec"]), obj["status"]["qosClass"]
 
@@ -109,7 +110,7 @@ def _check_fields(
             raise error
         if options.field_validation == "Warn":
             options.warnings.extend(report.strict_messages())
-    prune(schema, kind, obj)
+    round_trip(schema, kind, obj)
 
 
 def _go_type(value: Any) -> str:

@@ -3,8 +3,9 @@
 from typing import Any, Final
 
 from winkube.api.errors import BadRequestError, Cause, InvalidError
-from winkube.api.fields import check_fields, prune
+from winkube.api.fields import check_fields
 from winkube.api.kinds import Kind
+from winkube.api.roundtrip import prune
 from winkube.api.schema import Schema, Shape
 from winkube.apiserver.apply.managers import (
     BEFORE,

@@ -2,13 +2,16 @@
 
 from typing import Final
 
+from winkube.api.app_armor import sync_profiles
 from winkube.api.errors import (
     AlreadyExistsError,
     BadRequestError,
     InternalError,
     InvalidError,
 )
+from winkube.api.roundtrip import complete_status
 from winkube.api.validation import validate_create
+from winkube.api.warnings.rules import warnings_on_create
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.conversion import to_stored
 from winkube.apiserver.item import Item
@@ -68,6 +71,9 @@ async def _complete(
     metadata["uid"] = registry.chance.uid()
     metadata["creationTimestamp"] = to_rfc3339(registry.clock.now())
     prepare_create(served.kind, obj, options.user)
+    if served.kind.kind == "Pod":
+        options.warnings.extend(sync_profiles(obj))
+    complete_status(registry.schema, served.kind, obj)
     name = metadata.get("name") or ""
     await registry.admission.admit(
         Admission("CREATE", served, namespace, name, options.user, obj, dry_run=options.dry_run)
@@ -75,6 +81,7 @@ async def _complete(
     causes = validate_create(served.kind, obj)
     if causes:
         raise InvalidError.of(served.kind.kind, name, causes, group=served.kind.group)
+    options.warnings.extend(warnings_on_create(served.kind, obj))
     check_name(name)
     return to_stored(served, obj)
 

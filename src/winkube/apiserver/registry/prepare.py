@@ -10,6 +10,7 @@ from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
 from winkube.apiserver.auth.user import User
+from winkube.apiserver.registry.pods import merge_label_keys
 from winkube.apiserver.services.hook import keep_allocated
 from winkube.base.types import JsonObject
 
@@ -147,6 +148,7 @@ def _copy_field(target: JsonObject, source: JsonObject, name: str) -> None:
 def _pod(obj: JsonObject, _: User) -> None:
     spec = obj.get("spec") or {}
     obj["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    merge_label_keys(obj)
     if spec.get("schedulingGates"):
         obj["status"]["conditions"] = [
             {

@@ -1,0 +1,150 @@
+"""What decoding does to an object beyond reading it.
+
+``prune`` drops unknown fields, nulls and empty optional lists and maps, and gives quantities their
+canonical form. ``round_trip`` does what a trip through upstream's Go structs does: zeros go too,
+except where they are always written.
+"""
+
+from typing import Any, Final
+
+from winkube.api.fields import NEWLINES
+from winkube.api.kinds import Kind
+from winkube.api.quantity import canonical_quantity
+from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.base.types import JsonObject
+
+
+def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
+    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
+    definition = schema.for_kind(kind.gvk)
+    if definition is not None:
+        _prune_object(definition, obj)
+
+
+def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> None:
+    """In place; as ``prune``, and what is left has the zeros Go writes and no others."""
+    definition = schema.for_kind(kind.gvk)
+    if definition is not None:
+        _trip_object(definition, obj)
+
+
+def complete_status(schema: Schema, kind: Kind, obj: JsonObject) -> None:
+    """The status of a new object, with the zeros Go writes."""
+    definition = schema.for_kind(kind.gvk)
+    shape = definition.properties.get("status") if definition is not None else None
+    if shape is None or shape.definition is None or definition is None:
+        return
+    if obj.get("status") is not None:
+        _trip_object(shape.definition, obj["status"])
+    elif any(key == "status" for key, _ in definition.always):
+        obj["status"] = zero_of(shape)
+
+
+# What Go leaves where a list or map holds a null.
+_ZERO: Final = {
+    Type.STRING: "", Type.BYTES: "", Type.INT32: 0, Type.INT64: 0, Type.NUMBER: 0,
+    Type.BOOL: False, Type.QUANTITY: "0", Type.INT_OR_STRING: 0,
+}  # fmt: skip
+
+
+# What a round trip leaves as it is.
+_PLAIN: Final = frozenset(Type) - {
+    Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY, Type.BYTES,
+}  # fmt: skip
+
+
+def _canonical(shape: Shape, value: Any) -> Any:
+    if shape.type is Type.QUANTITY:
+        return canonical_quantity(value)
+    return NEWLINES.sub("", value)
+
+
+def _prune_object(definition: Definition, obj: JsonObject) -> None:
+    properties = definition.properties
+    doomed = []
+    for key, value in obj.items():
+        shape = properties.get(key)
+        if shape is None or value is None:
+            doomed.append(key)
+            continue
+        kind = type(value)
+        if kind is dict or kind is list:
+            _prune_value(shape, value)
+            if not value and shape.optional and shape.item is not None:
+                doomed.append(key)
+        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
+            obj[key] = _canonical(shape, value)
+    for key in doomed:
+        del obj[key]
+
+
+def _prune_value(shape: Shape, value: Any) -> None:
+    if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
+        _prune_object(shape.definition, value)
+    elif shape.item is not None:
+        item = shape.item
+        plain = item.type in _PLAIN
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        for key, child in pairs:
+            if child is None:
+                value[key] = [] if item.type is Type.LIST else _ZERO.get(item.type, {})
+            elif plain:
+                continue
+            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
+                value[key] = _canonical(item, child)
+            else:
+                _prune_value(item, child)
+
+
+def _trip_object(definition: Definition, obj: JsonObject) -> None:
+    properties = definition.properties
+    doomed = []
+    for key, value in obj.items():
+        shape = properties.get(key)
+        if shape is None or value is None:
+            doomed.append(key)
+            continue
+        kind = type(value)
+        if kind is dict or kind is list:
+            if not value and shape.item is not None:
+                doomed.append(key)
+            else:
+                _trip_value(shape, value)
+        elif not value and key in definition.zeros:
+            doomed.append(key)
+        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
+            obj[key] = _canonical(shape, value)
+    for key in doomed:
+        del obj[key]
+    for key, zero in definition.always:
+        if key not in obj:
+            obj[key] = zero_of(properties[key]) if type(zero) is dict else zero
+
+
+def zero_of(shape: Shape) -> JsonObject:
+    """A struct nobody set anything in, as Go writes it."""
+    made: JsonObject = {}
+    if shape.definition is not None:
+        _trip_object(shape.definition, made)
+    return made
+
+
+def _trip_value(shape: Shape, value: Any) -> None:
+    if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
+        _trip_object(shape.definition, value)
+    elif shape.item is not None:
+        item = shape.item
+        pairs = value.items() if type(value) is dict else enumerate(value)
+        for key, child in pairs:
+            if child is None:
+                value[key] = _zero_item(item)
+            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
+                value[key] = _canonical(item, child)
+            elif item.type not in _PLAIN:
+                _trip_value(item, child)
+
+
+def _zero_item(item: Shape) -> Any:
+    if item.type is Type.OBJECT:
+        return zero_of(item)
+    return [] if item.type is Type.LIST else _ZERO.get(item.type, {})

@@ -1,0 +1,202 @@
+"""Pods and pod templates."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from winkube.api import names
+from winkube.api.addresses import address_warnings
+from winkube.api.app_armor import is_stated_elsewhere
+from winkube.api.validation.pod_annotations import APP_ARMOR, SECCOMP, SECCOMP_POD
+from winkube.api.validation.resources import number_of
+from winkube.api.validation.security import each_container
+from winkube.api.warnings.claim import claim_spec_warnings
+from winkube.api.warnings.labels import label_warning, selector_warnings, term_warnings
+from winkube.api.warnings.paths import overlap_warnings
+from winkube.api.warnings.ports import port_warnings
+from winkube.base.types import JsonObject
+
+_MAX_REMEMBERED_BYTES: Final = 16 * 1024
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_NO_SELECTOR: Final = "labelSelector: a null labelSelector results in matching no pod"
+_SYSCTLS: Final = 'non-functional in v1.11+; use the "sysctls" field instead'
+_OLD_ANNOTATIONS: Final = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
+}
+_SECCOMP_TEXT: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_APP_ARMOR_TEXT: Final = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+# By source of a volume, with upstream's spelling of it.
+_OLD_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_SPELT: Final = {"storageos": "storageOS"}
+
+
+def pod_warnings(obj: JsonObject) -> list[str]:
+    """Of a new pod."""
+    meta = obj.get("metadata") or {}
+    found = []
+    details = names.dns_label_problems(meta.get("name") or "")
+    if details:
+        found.append(
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising "
+            f"behavior; a DNS label is recommended: [{' '.join(details)}]"
+        )
+    spec, annotations = obj.get("spec") or {}, meta.get("annotations")
+    if annotations:
+        return [*found, *_warnings(spec, annotations, "")]
+    text = orjson.dumps(spec)
+    if len(text) < _MAX_REMEMBERED_BYTES:
+        return [*found, *_remembered(text)] if found else list(_remembered(text))
+    return [*found, *_warnings(spec, {}, "")]
+
+
+@functools.lru_cache(maxsize=512)
+def _remembered(text: bytes) -> tuple[str, ...]:
+    return tuple(_warnings(orjson.loads(text), {}, ""))
+
+
+def template_warnings(template: JsonObject, path: str) -> Iterator[str]:
+    """Of a workload's template; ``path`` is where it stands."""
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    return _warnings(template.get("spec") or {}, annotations, f"{path}.")
+
+
+def _warnings(spec: JsonObject, annotations: JsonObject, prefix: str) -> Iterator[str]:
+    path, notes = f"{prefix}spec", f"{prefix}metadata.annotations"
+    yield from selector_warnings(spec.get("nodeSelector"), f"{path}.nodeSelector")
+    yield from _node_affinity(spec, f"{path}.affinity.nodeAffinity")
+    yield from _spreading(spec, f"{path}.topologySpreadConstraints")
+    for key, text in _OLD_ANNOTATIONS.items():
+        if key in annotations:
+            yield f"{notes}[{key}]: {text}"
+    yield from _volumes(spec.get("volumes") or (), f"{path}.volumes")
+    yield from overlap_warnings(spec.get("volumes"))
+    yield from _repeated(spec.get("hostAliases") or (), "ip", f"{path}.hostAliases")
+    secrets = spec.get("imagePullSecrets") or ()
+    yield from _repeated(secrets, "name", f"{path}.imagePullSecrets")
+    for index, secret in enumerate(secrets):
+        if not secret.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
+    yield from _fractions(spec.get("overhead"), f"{path}.overhead")
+    profile = (spec.get("securityContext") or {}).get("seccompProfile")
+    if profile is None and SECCOMP_POD in annotations:
+        yield f"{notes}[{SECCOMP_POD}]: {_SECCOMP_TEXT}"
+    for container, here in each_container(spec, path):
+        yield from _container_notes(container, spec, annotations, notes, template=bool(prefix))
+        yield from _container(container, here)
+    yield from port_warnings(spec, path)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        text = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}.terminationGracePeriodSeconds: {text}"
+    yield from _pod_affinity(spec, f"{path}.affinity")
+    for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+        yield from address_warnings(server, f"{path}.dnsConfig.nameservers[{index}]")
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from address_warnings(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip")
+
+
+def _node_affinity(spec: JsonObject, path: str) -> Iterator[str]:
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    for index, term in enumerate(terms):
+        here = f"{path}.{_REQUIRED}.nodeSelectorTerms[{index}]"
+        yield from term_warnings(term, here, check_values=False)
+    for index, weighted in enumerate(affinity.get(_PREFERRED) or ()):
+        here = f"{path}.{_PREFERRED}[{index}].preference"
+        yield from term_warnings(weighted.get("preference") or {}, here, check_values=True)
+
+
+def _spreading(spec: JsonObject, path: str) -> Iterator[str]:
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        key = constraint.get("topologyKey") or ""
+        old = label_warning(key)
+        if old is not None:
+            yield f"{path}[{index}].topologyKey: {key} is {old}"
+        if constraint.get("labelSelector") is None:
+            yield f"{path}[{index}].{_NO_SELECTOR}"
+
+
+def _pod_affinity(spec: JsonObject, path: str) -> Iterator[str]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        for index, term in enumerate(affinity.get(_REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{path}.{kind}.{_REQUIRED}[{index}].{_NO_SELECTOR}"
+        for index, weighted in enumerate(affinity.get(_PREFERRED) or ()):
+            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+                yield f"{path}.{kind}.{_PREFERRED}[{index}].podAffinityTerm.{_NO_SELECTOR}"
+
+
+def _volumes(volumes: Any, path: str) -> Iterator[str]:
+    for index, volume in enumerate(volumes):
+        for kind, text in _OLD_VOLUMES.items():
+            if volume.get(kind) is not None:
+                yield f"{path}[{index}].{_SPELT.get(kind, kind)}: {text}"
+        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        if template:
+            here = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
+            yield from claim_spec_warnings(template.get("spec") or {}, here)
+
+
+def _repeated(entries: Any, field: str, path: str) -> Iterator[str]:
+    seen: set[str] = set()
+    for index, entry in enumerate(entries):
+        value = entry.get(field) or ""
+        if value in seen:
+            yield f'{path}[{index}].{field}: duplicate {field} "{value}"'
+        seen.add(value)
+
+
+def _fractions(quantities: JsonObject | None, path: str, *, only: str = "") -> Iterator[str]:
+    for name in ("memory", "ephemeral-storage"):
+        quantity = (quantities or {}).get(name)
+        if only in ("", name) and quantity is not None and number_of(quantity).denominator != 1:
+            text = f'fractional byte value "{quantity}" is invalid, must be an integer'
+            yield f"{path}[{name}]: {text}"
+
+
+def _container_notes(
+    container: JsonObject, spec: JsonObject, annotations: JsonObject, path: str, *, template: bool
+) -> Iterator[str]:
+    if not annotations:
+        return
+    name, context = container.get("name") or "", container.get("securityContext") or {}
+    if context.get("seccompProfile") is None and SECCOMP + name in annotations:
+        yield f"{path}[{SECCOMP}{name}]: {_SECCOMP_TEXT}"
+    # New pods are told when the annotation is copied to the field.
+    key = APP_ARMOR + name
+    stated = key not in annotations or context.get("appArmorProfile") is not None
+    if template and not stated and not is_stated_elsewhere(annotations[key], spec):
+        yield f"{path}[{key}]: {_APP_ARMOR_TEXT}"
+
+
+def _container(container: JsonObject, path: str) -> Iterator[str]:
+    resources = container.get("resources") or {}
+    for name in ("memory", "ephemeral-storage"):
+        for field in ("limits", "requests"):
+            yield from _fractions(resources.get(field), f"{path}.resources.{field}", only=name)
+    seen: set[str] = set()
+    for index, variable in enumerate(container.get("env") or ()):
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        reference = f"$({name})"
+        hides = variable.get("valueFrom") or value == reference or reference not in value
+        if name in seen and hides:
+            text = f'hides previous definition of "{name}", which may be dropped when using apply'
+            yield f"{path}.env[{index}]: {text}"
+        seen.add(name)

@@ -1,0 +1,31 @@
+"""Which warnings belong to which kind, on create and on update."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from winkube.api.kinds import Kind
+from winkube.api.warnings.claim import claim_warnings
+from winkube.api.warnings.pod import pod_warnings
+from winkube.base.types import JsonObject
+
+Create = Callable[[JsonObject], Iterable[str]]
+Update = Callable[[JsonObject, JsonObject], Iterable[str]]
+
+_CREATE: Final[Mapping[tuple[str, str], Create]] = {
+    ("", "Pod"): pod_warnings,
+    ("", "PersistentVolumeClaim"): claim_warnings,
+}
+_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
+    ("", "PersistentVolumeClaim"): lambda new, old: claim_warnings(new),
+}
+
+
+def warnings_on_create(kind: Kind, obj: JsonObject) -> Iterable[str]:
+    """Of a valid object."""
+    find = _CREATE.get((kind.group, kind.kind))
+    return find(obj) if find is not None else ()
+
+
+def warnings_on_update(kind: Kind, new: JsonObject, old: JsonObject) -> Iterable[str]:
+    find = _UPDATE.get((kind.group, kind.kind))
+    return find(new, old) if find is not None else ()

@@ -1,0 +1,41 @@
+"""What becomes of a new pod before it is validated: label keys are put into its selectors."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from winkube.base.types import JsonObject
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def merge_label_keys(pod: JsonObject) -> None:
+    """``matchLabelKeys`` select by the pod's own labels."""
+    spec = pod.get("spec") or {}
+    affinity, spreading = spec.get("affinity"), spec.get("topologySpreadConstraints")
+    if not affinity and not spreading:
+        return
+    labels = pod["metadata"].get("labels") or {}
+    for term in _terms(affinity or {}):
+        _merge(term, "matchLabelKeys", "In", labels)
+        _merge(term, "mismatchLabelKeys", "NotIn", labels)
+    for constraint in spreading or ():
+        _merge(constraint, "matchLabelKeys", "In", labels)
+
+
+def _terms(affinity: JsonObject) -> Iterator[JsonObject]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(kind) or {}
+        for weighted in terms.get(_PREFERRED) or ():
+            yield weighted.get("podAffinityTerm") or {}
+        yield from terms.get(_REQUIRED) or ()
+
+
+def _merge(term: JsonObject, field: str, operator: str, labels: Any) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for key in term.get(field) or ():
+        if key in labels:
+            expression = {"key": key, "operator": operator, "values": [labels[key]]}
+            selector.setdefault("matchExpressions", []).append(expression)
