@@ -101,7 +101,7 @@ def assemble(
     edge.delegate(aggregator)
     address = f"{config.advertise_address}:{config.advertise_port}"
     Discovery(kinds, address, aggregator.groups).install(edge)
-    OpenApi(schema, kinds).install(edge)
+    OpenApi(schema, kinds, aggregator.specs).install(edge)
     Reviews(authorizer, tokens).install(edge)
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)

@@ -24,6 +24,7 @@ _NOTES: Final = (
     _PREFIX + "scale-down-tolerance",
     _PREFIX + "scale-up-tolerance",
 )
+_CONDITION_FIELDS: Final = ("type", "status", "lastTransitionTime", "reason", "message")
 _DEFAULT_PERCENT: Final = 80
 
 # (field of the older shape, place in v2, what it is when v2 has none; None leaves it out)
@@ -97,7 +98,7 @@ def to_v1(obj: JsonObject) -> None:
         _METRICS: others,
         _STATUSES: [_older(_FIGURES, figure) for figure in figures],
         _BEHAVIOR: _capital(behavior) if behavior is not None else None,
-        _CONDITIONS: status.pop("conditions", None),
+        _CONDITIONS: [_ordered(each) for each in status.pop("conditions", None) or ()],
     }
     texts = {name: orjson.dumps(value).decode() for name, value in notes.items() if value}
     _annotate(obj, texts)
@@ -146,6 +147,10 @@ def _is_cpu_percent(metric: JsonObject) -> bool:
 def _cpu_metric(percent: int) -> JsonObject:
     target = {"type": "Utilization", "averageUtilization": percent}
     return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
+def _ordered(condition: JsonObject) -> JsonObject:
+    return {name: condition[name] for name in _CONDITION_FIELDS if name in condition}
 
 
 def _annotate(obj: JsonObject, texts: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from winkube.apiserver.aggregation.availability import Availability
 from winkube.apiserver.aggregation.backend import Backends
 from winkube.apiserver.aggregation.groups import RemoteGroups
 from winkube.apiserver.aggregation.remote import Remotes
+from winkube.apiserver.aggregation.specs import RemoteSpecs
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.edge import RemoteHandler
 from winkube.apiserver.registry.core import Registry
@@ -16,6 +17,7 @@ class Aggregator:
         self.backends = Backends(config, self.remotes)
         self.availability = Availability(registry, self.remotes, self.backends)
         self.groups = RemoteGroups(self.remotes, self.availability)
+        self.specs = RemoteSpecs(self.remotes, self.backends, self.availability)
 
     def find(self, target: Target) -> RemoteHandler | None:
         remote = self.remotes.find(target.group, target.version)

@@ -2,12 +2,12 @@
 
 import asyncio
 import hashlib
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 from aiohttp import web
 
-from winkube.api.errors import NotAcceptableError, NotFoundError
+from winkube.api.errors import NoRouteError, NotAcceptableError
 from winkube.api.kinds import Kind, KindTable
 from winkube.api.schema import Schema
 from winkube.apiserver.call import reply_json
@@ -24,12 +24,28 @@ _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _ALWAYS: Final = tuple(
     _META + name for name in ("DeleteOptions", "Status", "Patch", "APIResourceList")
 )
+_WHOLE: Final = ("v2", "v2.pb")
 _ACCEPTED: Final = frozenset({JSON, "*/*", "application/*"})
 
 
+class ExtraSpecs(Protocol):
+    """Documents of group versions that other servers answer for; ``revision`` changes with them."""
+
+    @property
+    def revision(self) -> int: ...
+
+    def names(self) -> list[str]: ...
+
+    async def v3(self, name: str) -> JsonObject: ...
+
+    async def v2(self) -> list[JsonObject]: ...
+
+
 class OpenApi:
-    def __init__(self, schema: Schema, kinds: KindTable) -> None:
+    def __init__(self, schema: Schema, kinds: KindTable, extra: ExtraSpecs) -> None:
         self._schema = schema
+        self._extra = extra
+        self._extra_revision = extra.revision
         self._names = {
             (entry["group"], entry["version"], entry["kind"]): name
             for name, raw in schema.definitions.items()
@@ -48,20 +64,23 @@ class OpenApi:
     async def index(self, request: web.BaseRequest, path: str) -> web.Response:
         paths = {
             name: {"serverRelativeURL": f"/openapi/v3/{name}?hash={self._hash(name)}"}
-            for name in self._kinds
+            for name in (*self._kinds, *self._extra.names())
         }
         return reply_json({"paths": paths})
 
     async def v3(self, request: web.BaseRequest, path: str) -> web.Response:
         name = path.removeprefix("/openapi/v3/").strip("/")
+        if name in self._extra.names():
+            return reply_json(await self._extra.v3(name))
         if name not in self._kinds:
-            raise NotFoundError("the server could not find the requested resource")
+            raise NoRouteError
         header = request.headers.get("Accept", "")
         if header and not any(entry.media in _ACCEPTED for entry in parse_accept(header)):
             raise _not_acceptable()
         return await self._send(request, name)
 
     async def v2(self, request: web.BaseRequest, path: str) -> web.Response:
+        self._forget_changed()
         for entry in parse_accept(str(request.headers.get("Accept", JSON))):
             if entry.media in gnostic.MEDIA_NAMES:
                 return await self._send(request, "v2.pb", "application/octet-stream")
@@ -78,24 +97,36 @@ class OpenApi:
         data = self._documents.get(name)
         if data is None:
             # Large, made once: other requests go on meanwhile.
-            data = self._documents[name] = await asyncio.to_thread(self._make, name)
+            extra = await self._extra.v2() if name in _WHOLE else []
+            data = self._documents[name] = await asyncio.to_thread(self._make, name, extra)
         return web.Response(
             body=data, headers={"Content-Type": content_type, "ETag": etag, "Vary": "Accept"}
         )
 
     def _hash(self, name: str) -> str:
-        text = f"{_FORM}/{self._schema.version}/{name}"
+        changing = name in _WHOLE or name not in self._kinds
+        form = f"{_FORM}.{self._extra_revision}" if changing else _FORM
+        text = f"{form}/{self._schema.version}/{name}"
         return hashlib.sha512(text.encode()).hexdigest().upper()
 
-    def _make(self, name: str) -> bytes:
-        if name == "v2.pb":
-            return gnostic.to_protobuf(self._make_v2())
-        return orjson.dumps(self._make_v2() if name == "v2" else self._make_v3(name))
+    def _forget_changed(self) -> None:
+        if self._extra_revision != self._extra.revision:
+            self._extra_revision = self._extra.revision
+            for name in _WHOLE:
+                self._documents.pop(name, None)
 
-    def _make_v2(self) -> JsonObject:
+    def _make(self, name: str, extra: list[JsonObject]) -> bytes:
+        if name == "v2.pb":
+            return gnostic.to_protobuf(self._make_v2(extra))
+        return orjson.dumps(self._make_v2(extra) if name == "v2" else self._make_v3(name))
+
+    def _make_v2(self, extra: list[JsonObject]) -> JsonObject:
         kinds = [kind for listed in self._kinds.values() for kind in listed]
         paths, names = self._describe(kinds, V2_REF)
         definitions = {name: to_definition(self._schema, name, V2_REF) for name in names}
+        for document in extra:
+            paths = {**(document.get("paths") or {}), **paths}
+            definitions = {**(document.get("definitions") or {}), **definitions}
         return {"swagger": "2.0", "info": self._info(), "paths": paths, "definitions": definitions}
 
     def _make_v3(self, name: str) -> JsonObject:

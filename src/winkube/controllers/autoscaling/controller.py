@@ -1,6 +1,7 @@
 """HorizontalPodAutoscalers: the target's size follows its metrics.
 
-An autoscaler is looked at when it appears or its specification changes, and then once per period.
+An autoscaler is looked at once per period, the first time one period after it appeared: its pods
+have figures by then.
 """
 
 import copy
@@ -53,8 +54,7 @@ class HorizontalPodAutoscalerController(Controller):
         self._selectors: dict[str, LabelSelector] = {}
 
     def _changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if new is None or old is None or old.get("spec") != new.get("spec"):
-            self.queue.add(key)
+        self.queue.add_after(key, 0.0 if new is None else self.context.config.autoscaler_period)
 
     async def reconcile(self, key: str) -> None:
         autoscaler = self._autoscalers.get(key)
