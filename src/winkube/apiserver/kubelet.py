@@ -17,6 +17,7 @@ from winkube.api.errors import (
     UnavailableError,
 )
 from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.links import Links
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
 from winkube.apiserver.tls import kubelet_context
@@ -77,12 +78,16 @@ class Kubelets:
         *,
         secure: bool = True,
         judge: bool = False,
+        links: Links | None = None,
     ) -> web.StreamResponse:
         """Send the request on and stream the answer back, flushing as it arrives.
 
-        With ``judge`` a refusal becomes a Status of ours with the refuser's words.
+        With ``judge`` a refusal becomes a Status of ours with the refuser's words; with ``links``
+        those of the answer lead through us again. Only kubelets have certificates of our CA.
         """
         headers = forwarded_headers(request.headers)
+        if links is not None:
+            headers["X-Forwarded-Uri"] = links.change(url.raw_path)
         # Not the client's own: what we relay has to be what we measure.
         headers["Accept-Encoding"] = "identity"
         data = request.content if request.body_exists else None
@@ -92,13 +97,13 @@ class Kubelets:
                 url,
                 headers=headers,
                 data=data,
-                ssl=self.context if secure else True,
+                ssl=self.context if secure else False,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
             ) as answer:
                 if judge and answer.status >= _REFUSED:
                     raise _refusal(answer.status, await answer.text())
-                return await relay(request, answer)
+                return await relay(request, answer, links)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(url, error) from error
 
@@ -125,8 +130,17 @@ def forwarded_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
     )
 
 
-async def relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    response = web.StreamResponse(status=answer.status, headers=forwarded_headers(answer.headers))
+async def relay(
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, links: Links | None = None
+) -> web.StreamResponse:
+    headers = forwarded_headers(answer.headers)
+    if links is not None and "Location" in headers:
+        headers["Location"] = links.change(headers["Location"])
+    elif links is not None and _is_page(answer):
+        page = (await answer.read()).decode(errors="surrogateescape")
+        body = links.change_page(page).encode(errors="surrogateescape")
+        return web.Response(status=answer.status, headers=headers, body=body)
+    response = web.StreamResponse(status=answer.status, headers=headers)
     if answer.content_length is not None:
         response.content_length = answer.content_length
     await response.prepare(request)
@@ -134,6 +148,10 @@ async def relay(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web
         await response.write(chunk)
     await response.write_eof()
     return response
+
+
+def _is_page(answer: aiohttp.ClientResponse) -> bool:
+    return answer.content_type == "text/html" and "Content-Encoding" not in answer.headers
 
 
 def _refusal(status: int, words: str) -> ApiError:

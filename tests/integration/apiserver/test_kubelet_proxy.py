@@ -25,6 +25,10 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
         asked.append(request.path_qs)
         if "previous" in request.query:
             return web.Response(status=400, text='previous terminated container "a" not found')
+        if request.path == "/page":
+            return web.Response(text='<a href="/next">next</a>', content_type="text/html")
+        if request.path == "/moved":
+            return web.Response(status=302, headers={"Location": "/elsewhere"})
         if "follow" not in request.query:
             return web.Response(text=f"kubelet {request.path}\n")
         response = web.StreamResponse()
@@ -120,3 +124,17 @@ def test_exec_without_upgrade_is_a_bad_request(api: Any, pod: str) -> None:
     assert (answer.status, answer.message) == (400, "Upgrade request required")
     missing = api("POST", f"{pod}/exec")
     assert missing.message == "you must specify at least 1 command for the container"
+
+
+def test_a_proxy_without_a_path_leads_to_its_folder(api: Any, pod: str) -> None:
+    answer = api("GET", "/api/v1/nodes/n1/proxy?a=b")
+    assert answer.status == 301
+    assert answer.headers["Location"] == "/api/v1/nodes/n1/proxy/?a=b"
+    assert api("POST", "/api/v1/nodes/n1/proxy").status == 200
+
+
+def test_links_of_a_proxied_page_lead_through_the_proxy(api: Any, pod: str) -> None:
+    answer = api("GET", "/api/v1/nodes/n1/proxy/page")
+    assert answer.body == b'<a href="/api/v1/nodes/n1/proxy/next">next</a>'
+    moved = api("GET", "/api/v1/nodes/n1/proxy/moved")
+    assert (moved.status, moved.headers["Location"]) == (302, "/api/v1/nodes/n1/proxy/elsewhere")

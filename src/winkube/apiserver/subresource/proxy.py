@@ -9,6 +9,7 @@ from aiohttp import web
 from winkube.api.errors import BadRequestError, UnavailableError
 from winkube.apiserver.call import Call
 from winkube.apiserver.kubelet import Kubelets
+from winkube.apiserver.links import Links
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
@@ -20,6 +21,10 @@ class Proxy:
         self._slices = resources.require("discovery.k8s.io", "v1", "endpointslices")
 
     async def handle(self, call: Call) -> web.StreamResponse:
+        if not call.target.rest and not call.request.path.endswith("/"):
+            redirect = _to_folder(call.request)
+            if redirect is not None:
+                return redirect
         scheme, name, port = split_name(call.target.name)
         plural = call.served.kind.plural
         path = "/" + call.target.rest
@@ -33,7 +38,9 @@ class Proxy:
             url = self._service_url(service, scheme, port).with_path(path)
         query = call.request.rel_url.query_string
         url = url.with_query(query) if query else url
-        return await self._kubelets.forward(call.request, url, secure=plural == "nodes")
+        links = Links(call.request.path.removesuffix(path), _names(call.request, url))
+        secure = plural == "nodes"
+        return await self._kubelets.forward(call.request, url, secure=secure, links=links)
 
     def _service_url(self, service: JsonObject, scheme: str, port: str) -> yarl.URL:
         metadata = service["metadata"]
@@ -52,6 +59,18 @@ class Proxy:
                 host = proxied_address(ready[0]["addresses"][0])
                 return yarl.URL.build(scheme=scheme or "http", host=host, port=ports[0]["port"])
         raise UnavailableError(f'no endpoints available for service "{metadata["name"]}"')
+
+
+def _to_folder(request: web.BaseRequest) -> web.StreamResponse | None:
+    """Relative links need a base that ends in a slash."""
+    if request.method not in ("GET", "HEAD"):
+        return None
+    query = f"?{request.query_string}" if request.query_string else ""
+    return web.Response(status=301, headers={"Location": f"{request.path}/{query}"})
+
+
+def _names(request: web.BaseRequest, url: yarl.URL) -> frozenset[str]:
+    return frozenset({request.host, url.authority})
 
 
 def split_name(text: str) -> tuple[str, str, str]:
