@@ -136,21 +136,6 @@ def validate_event(obj: JsonObject, problems: Problems) -> None:
         problems.invalid(path, about, "does not match event.namespace")
 
 
-def validate_quota(obj: JsonObject, problems: Problems) -> None:
-    for name, quantity in ((obj.get("spec") or {}).get("hard") or {}).items():
-        path = f"spec.hard[{name}]"
-        problems.all_invalid(path, name, names.label_key_problems(name))
-        check_quantity(name, quantity, path, problems)
-
-
-def validate_limit_range(obj: JsonObject, problems: Problems) -> None:
-    for index, item in enumerate((obj.get("spec") or {}).get("limits") or ()):
-        for field in ("max", "min", "default", "defaultRequest"):
-            for name, quantity in (item.get(field) or {}).items():
-                path = f"spec.limits[{index}].{field}[{name}]"
-                check_quantity(name, quantity, path, problems)
-
-
 def validate_pod_template(obj: JsonObject, problems: Problems) -> None:
     check_template(obj.get("template") or {}, "template", problems)
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 from winkube.api import names
 from winkube.api.validation.common import (
     check_cidr,
-    check_immutable,
     check_nonnegative,
     check_one_of,
     check_port_or_name,
@@ -223,42 +222,6 @@ def validate_lease(obj: JsonObject, problems: Problems) -> None:
     if seconds is not None:
         check_positive(seconds, "spec.leaseDurationSeconds", problems)
     check_nonnegative(spec.get("leaseTransitions"), "spec.leaseTransitions", problems)
-
-
-def validate_priority_class(obj: JsonObject, problems: Problems) -> None:
-    name, value = (obj.get("metadata") or {}).get("name") or "", obj.get("value") or 0
-    if name in _SYSTEM_CLASSES:
-        return
-    if name.startswith("system-"):
-        problems.forbidden(
-            "metadata.name",
-            "priority class names with 'system-' prefix are reserved for system use only. error: "
-            f"{name} is not a known system priority class",
-        )
-    if value > _MAX_PRIORITY:
-        problems.forbidden(
-            "value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}"
-        )
-
-
-def validate_priority_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    if new.get("value") != old.get("value"):
-        problems.forbidden("value", "may not be changed in an update.")
-    check_immutable(
-        new.get("preemptionPolicy"), old.get("preemptionPolicy"), "preemptionPolicy", problems
-    )
-
-
-def validate_runtime_class(obj: JsonObject, problems: Problems) -> None:
-    handler = obj.get("handler") or ""
-    if not handler:
-        problems.required("handler")
-    else:
-        problems.all_invalid("handler", handler, names.dns_label_problems(handler))
-
-
-def validate_runtime_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    check_immutable(new.get("handler"), old.get("handler"), "handler", problems)
 
 
 def validate_definition(obj: JsonObject, problems: Problems) -> None:

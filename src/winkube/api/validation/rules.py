@@ -11,6 +11,7 @@ from winkube.api.validation import (
     certificates,
     claim,
     core,
+    limits,
     persistent_volume,
     pod,
     pod_update,
@@ -41,8 +42,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Secret"): core.validate_secret,
     ("", "Node"): core.validate_node,
     ("", "Event"): core.validate_event,
-    ("", "ResourceQuota"): core.validate_quota,
-    ("", "LimitRange"): core.validate_limit_range,
+    ("", "ResourceQuota"): limits.validate_quota,
+    ("", "LimitRange"): limits.validate_limit_range,
     ("", "ReplicationController"): workload.validate_replication_controller,
     ("", "PersistentVolume"): persistent_volume.validate_volume,
     ("", "PersistentVolumeClaim"): claim.validate_claim,
@@ -64,8 +65,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_STORAGE, "StorageClass"): storage.validate_storage_class,
     ("coordination.k8s.io", "Lease"): policy.validate_lease,
     _SIGNING_REQUEST: certificates.validate_signing_request,
-    ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class,
-    ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class,
+    ("scheduling.k8s.io", "PriorityClass"): limits.validate_priority_class,
+    ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
 }
 _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {("", "Pod"): pod.validate_new_pod}
@@ -75,6 +76,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "ConfigMap"): core.validate_config_map_update,
     ("", "Secret"): core.validate_secret_update,
     ("", "Node"): core.validate_node_update,
+    ("", "ResourceQuota"): limits.validate_quota_update,
     ("", "PersistentVolume"): persistent_volume.validate_volume_update,
     ("", "PersistentVolumeClaim"): claim.validate_claim_update,
     ("apps", "Deployment"): workload.validate_selector_update,
@@ -87,12 +89,13 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
     (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
-    ("scheduling.k8s.io", "PriorityClass"): policy.validate_priority_class_update,
-    ("node.k8s.io", "RuntimeClass"): policy.validate_runtime_class_update,
+    ("scheduling.k8s.io", "PriorityClass"): limits.validate_priority_class_update,
+    ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class_update,
 }
 # Writes of one part of an object have rules of their own in place of the object's.
 _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
     ("", "Pod", "ephemeralcontainers"): pod_update.validate_ephemeral_update,
+    ("", "ResourceQuota", "status"): limits.validate_quota_status,
     ("", "Pod", "resize"): pod_update.validate_resize,
     (*_SIGNING_REQUEST, "status"): certificates.validate_signing_request_status,
     (*_SIGNING_REQUEST, "approval"): certificates.validate_signing_request_approval,
@@ -124,7 +127,7 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
     return problems.causes
 
 
-_READS_STATUS: Final = {("", "Node"), _SIGNING_REQUEST}
+_READS_STATUS: Final = {("", "Node"), ("", "ResourceQuota"), _SIGNING_REQUEST}
 
 
 def _desired(obj: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Create: complete the metadata, prepare by kind, admit, validate, store."""
+"""Create: admit, complete the metadata, prepare by kind, validate, judge, store."""
 
 from typing import Final
 
@@ -35,13 +35,47 @@ async def create(
 ) -> Item:
     metadata = obj["metadata"]
     _place(served, namespace, metadata)
+    for name in _SYSTEM_FIELDS:
+        metadata.pop(name, None)
+    request = Admission(
+        "CREATE",
+        served,
+        namespace,
+        metadata.get("name") or "",
+        options.user,
+        obj,
+        dry_run=options.dry_run,
+        warnings=options.warnings,
+    )
+    await registry.admission.admit(request)
+    _track(registry, served.kind, obj, options)
+    stored = False
+    try:
+        item = await _create(registry, request, options)
+        stored = True
+        return item
+    finally:
+        if request.undo and not stored:
+            await request.give_back()
+
+
+def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOptions) -> None:
+    definition = registry.schema.for_kind(kind.gvk)
+    if definition is not None and not options.applies:
+        owner = Owner(options.manager, "Update", kind.api_version)
+        track_creation(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
+
+
+async def _create(registry: Registry, request: Admission, options: WriteOptions) -> Item:
+    served, obj = request.served, request.obj
+    assert obj is not None
+    metadata = obj["metadata"]
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
     for attempt in range(_NAME_ATTEMPTS if generated else 1):
         if generated:
             metadata["name"] = metadata["generateName"][:_MAX_BASE] + registry.chance.suffix()
         if attempt == 0:
-            obj = await _complete(registry, served, namespace, obj, options)
-            metadata = obj["metadata"]
+            await _complete(registry, request, options)
         item = await _store(registry, served, obj, options)
         if item is not None:
             return item
@@ -62,28 +96,24 @@ def _place(served: Served, namespace: str, metadata: JsonObject) -> None:
         raise InternalError("resourceVersion should not be set on objects to be created")
 
 
-async def _complete(
-    registry: Registry, served: Served, namespace: str, obj: JsonObject, options: WriteOptions
-) -> JsonObject:
+async def _complete(registry: Registry, request: Admission, options: WriteOptions) -> None:
+    """Prepared and validated by its kind, then judged by the validating steps."""
+    served, obj = request.served, request.obj
+    assert obj is not None
     metadata = obj["metadata"]
-    for name in _SYSTEM_FIELDS:
-        metadata.pop(name, None)
     metadata["uid"] = registry.chance.uid()
     metadata["creationTimestamp"] = to_rfc3339(registry.clock.now())
     prepare_create(served.kind, obj, options.user)
     if served.kind.kind == "Pod":
         options.warnings.extend(sync_profiles(obj))
-    complete_status(registry.schema, served.kind, obj)
-    name = metadata.get("name") or ""
-    await registry.admission.admit(
-        Admission("CREATE", served, namespace, name, options.user, obj, dry_run=options.dry_run)
-    )
+    request.name = metadata.get("name") or ""
     causes = validate_create(served.kind, obj)
     if causes:
-        raise InvalidError.of(served.kind.kind, name, causes, group=served.kind.group)
+        raise InvalidError.of(served.kind.kind, request.name, causes, group=served.kind.group)
     options.warnings.extend(warnings_on_create(served.kind, obj))
-    check_name(name)
-    return to_stored(served, obj)
+    check_name(request.name)
+    await registry.admission.validate(request)
+    to_stored(served, obj)
 
 
 async def _store(

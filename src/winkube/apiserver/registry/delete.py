@@ -128,18 +128,19 @@ async def _delete_once(
 ) -> Deletion:
     obj = item.load()
     _check_preconditions(served, item, obj, options)
-    await registry.admission.admit(
-        Admission(
-            "DELETE",
-            served,
-            item.namespace,
-            item.name,
-            write.user,
-            None,
-            obj,
-            dry_run=options.dry_run,
-        )
+    request = Admission(
+        "DELETE",
+        served,
+        item.namespace,
+        item.name,
+        write.user,
+        None,
+        obj,
+        dry_run=options.dry_run,
+        warnings=write.warnings,
     )
+    await registry.admission.admit(request)
+    await registry.admission.validate(request)
     marked = item.load()
     now = registry.clock.now()
     changed = plan_deletion(served, marked, options, now)

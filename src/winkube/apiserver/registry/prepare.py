@@ -231,6 +231,11 @@ def _job(obj: JsonObject, _: User) -> None:
         metadata["labels"] = dict(labels)
 
 
+def _priority_class(obj: JsonObject, _: User) -> None:
+    """Its generation is set once and never counted."""
+    obj["metadata"]["generation"] = 1
+
+
 def _signing_request(obj: JsonObject, user: User) -> None:
     spec = obj.setdefault("spec", {})
     for name in ("username", "uid", "groups", "extra"):
@@ -263,4 +268,5 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("networking.k8s.io", "ingresses"): _empty_status,
     ("policy", "poddisruptionbudgets"): _empty_status,
     ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
+    ("scheduling.k8s.io", "priorityclasses"): _priority_class,
 }

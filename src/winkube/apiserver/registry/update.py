@@ -1,4 +1,4 @@
-"""Update: carry over what belongs to the system, prepare by kind, admit, validate, store.
+"""Update: carry over what belongs to the system, admit, prepare by kind, validate, judge, store.
 
 An update of an object that is being deleted and has lost its last finalizer deletes it.
 """
@@ -65,26 +65,34 @@ async def update(
     old = to_served(served, old_item.load())
     check_identity(served, new, old_item, old)
     _carry_over(new, old)
+    request = Admission(
+        "UPDATE",
+        served,
+        old_item.namespace,
+        old_item.name,
+        options.user,
+        new,
+        old,
+        part.name,
+        options.dry_run,
+        warnings=options.warnings,
+    )
+    await registry.admission.admit(request)
     part.prepare(served.kind, new, old)
     complete_signing_request(served.kind, new, old, part=part.name, clock=registry.clock)
-    await registry.admission.admit(
-        Admission(
-            "UPDATE",
-            served,
-            old_item.namespace,
-            old_item.name,
-            options.user,
-            new,
-            old,
-            part.name,
-            options.dry_run,
-        )
-    )
     _track(registry, served.kind, (old, new), options, part)
     causes = validate_update(served.kind, new, old, part=part.name)
     if causes:
         raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
-    return await store_update(registry, served, old_item, to_stored(served, new), options)
+    stored = False
+    try:
+        await registry.admission.validate(request)
+        item = await store_update(registry, served, old_item, to_stored(served, new), options)
+        stored = True
+        return item
+    finally:
+        if request.undo and not stored:
+            await request.give_back()
 
 
 def _track(
