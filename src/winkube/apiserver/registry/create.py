@@ -48,7 +48,6 @@ async def create(
         warnings=options.warnings,
     )
     await registry.admission.admit(request)
-    _track(registry, served.kind, obj, options)
     stored = False
     try:
         item = await _create(registry, request, options)
@@ -57,13 +56,6 @@ async def create(
     finally:
         if request.undo and not stored:
             await request.give_back()
-
-
-def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOptions) -> None:
-    definition = registry.schema.for_kind(kind.gvk)
-    if definition is not None and not options.applies:
-        owner = Owner(options.manager, "Update", kind.api_version)
-        track_creation(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
 
 
 async def _create(registry: Registry, request: Admission, options: WriteOptions) -> Item:
