@@ -56,16 +56,24 @@ async def _ensure(registry: Registry, seeds: Iterable[Seed]) -> None:
         if served is None:
             continue
         item = served.cache.get(served.key(namespace, obj["metadata"]["name"]))
-        if item is not None:
-            if plural in _OURS:
-                await _refresh(registry, served, item, obj)
-            continue
-        obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
-        apply_defaults(served.kind, obj)
-        try:
-            await create(registry, served, namespace, obj, WriteOptions(SELF))
-        except AlreadyExistsError:
-            log.debug("seed exists", extra={"key": obj["metadata"]["name"]})
+        if item is not None and plural in _OURS:
+            await _refresh(registry, served, item, obj)
+        if item is None:
+            item = await _create(registry, served, namespace, obj)
+        if item is not None and plural == "servicecidrs":
+            await _say_ready(registry, served, item, obj)
+
+
+async def _create(
+    registry: Registry, served: Served, namespace: str, obj: JsonObject
+) -> Item | None:
+    obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
+    apply_defaults(served.kind, obj)
+    try:
+        return await create(registry, served, namespace, obj, WriteOptions(SELF))
+    except AlreadyExistsError:
+        log.debug("seed exists", extra={"key": obj["metadata"]["name"]})
+        return None
 
 
 async def _refresh(registry: Registry, served: Served, item: Item, wanted: JsonObject) -> None:
@@ -77,9 +85,27 @@ async def _refresh(registry: Registry, served: Served, item: Item, wanted: JsonO
     await store_update(registry, served, item, obj, WriteOptions(SELF))
 
 
+async def _say_ready(registry: Registry, served: Served, item: Item, wanted: JsonObject) -> None:
+    """Addresses come from this range, unless it is another server's or somebody said otherwise."""
+    obj = item.load()
+    if obj["spec"].get("cidrs") != wanted["spec"]["cidrs"] or obj.get("status"):
+        return
+    condition = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    obj["status"] = {"conditions": [condition]}
+    await store_update(registry, served, item, obj, WriteOptions(SELF))
+
+
 def _indispensable(config: ApiServerConfig) -> Iterator[Seed]:
     for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
         yield ("", "v1", "namespaces"), "", {"metadata": {"name": name}}
+    cidr = {"metadata": {"name": "kubernetes"}, "spec": {"cidrs": [config.service_cidr]}}
+    yield ("networking.k8s.io", "v1", "servicecidrs"), "", cidr
     yield from _kubernetes_service(config)
 
 

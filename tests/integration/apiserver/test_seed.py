@@ -18,3 +18,17 @@ def test_system_namespaces_may_not_be_deleted(api: Any) -> None:
     answer = api("DELETE", "/api/v1/namespaces/kube-system")
     assert answer.status == 403
     assert answer.message.endswith("this namespace may not be deleted")
+
+
+def test_the_range_of_service_addresses_is_an_object(api: Any) -> None:
+    path = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
+    found = api("GET", path).body
+    assert found["spec"] == {"cidrs": ["10.96.0.0/12"]}
+    (condition,) = found["status"]["conditions"]
+    assert condition.pop("lastTransitionTime")
+    assert condition == {
+        "type": "Ready",
+        "status": "True",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }

@@ -101,3 +101,32 @@ def test_the_list_of_addresses_follows_a_client_that_knows_only_one() -> None:
     new = service(clusterIP="10.96.0.3", clusterIPs=["10.96.0.2"])
     keep_allocated(new, old)
     assert new["spec"]["clusterIPs"] == ["10.96.0.3"]
+
+
+def test_a_service_that_becomes_a_name_loses_what_others_gave_it() -> None:
+    port = {"port": 80, "protocol": "TCP", "nodePort": 30001}
+    held = {
+        "type": "NodePort",
+        "clusterIP": "10.96.0.2",
+        "clusterIPs": ["10.96.0.2"],
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "externalTrafficPolicy": "Cluster",
+        "ports": [port],
+    }
+    old = service(**held)
+    new = service(**{**held, "type": "ExternalName", "externalName": "a.b", "ports": [dict(port)]})
+    keep_allocated(new, old)
+    assert new["spec"] == {
+        "type": "ExternalName",
+        "externalName": "a.b",
+        "ports": [{"port": 80, "protocol": "TCP"}],
+    }
+
+
+def test_a_service_that_is_no_load_balancer_any_more_has_no_such_address() -> None:
+    old = service(type="LoadBalancer")
+    status = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}, "conditions": []}
+    new = {**service(), "status": status}
+    keep_allocated(new, old)
+    assert new["status"] == {"loadBalancer": {}, "conditions": []}

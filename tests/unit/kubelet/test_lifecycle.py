@@ -145,6 +145,7 @@ async def test_init_containers_run_in_order_before_the_others(node: Any, pod_of:
         await node.until(lambda: node.condition("Ready") == "True")
         assert node.condition("Initialized") == "True"
         assert node.cri.running() == ["main"]
+        assert [node.container(name)["ready"] for name in ("one", "two", "main")] == [True] * 3
 
 
 async def test_a_failed_init_container_fails_a_pod_that_never_restarts(

@@ -175,12 +175,14 @@ def _invalid(name: str, field: str, message: str) -> InvalidError:
 def keep_allocated(new: JsonObject, old: JsonObject) -> None:
     """An update that leaves out what was allocated means to keep it (upstream does the same)."""
     fresh, held = new.get("spec") or {}, old.get("spec") or {}
+    if fresh.get("type") != "LoadBalancer" and new.get("status"):
+        # Whoever made the address removes it later; nobody is to use it meanwhile.
+        new["status"] = {**new["status"], "loadBalancer": {}}
     if "ExternalName" in (fresh.get("type"), held.get("type")):
         if fresh.get("type") == "ExternalName" and fresh.get("clusterIP") == held.get("clusterIP"):
             for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
                 fresh.pop(field, None)
-        return
-    if not fresh.get("clusterIP"):
+    elif not fresh.get("clusterIP"):
         for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if field in held:
                 fresh[field] = held[field]

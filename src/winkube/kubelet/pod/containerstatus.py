@@ -60,7 +60,7 @@ def to_container_status(pod: JsonObject, container: JsonObject, inputs: Inputs) 
         "name": name,
         "state": current or {"waiting": {"reason": CREATING}},
         "lastState": last if "terminated" in last else {},
-        "ready": latest.is_running and latest.id in inputs.ready,
+        "ready": _is_ready(pod, container, current, inputs),
         "restartCount": latest.attempt,
         "image": latest.image or container.get("image", ""),
         "imageID": latest.image_ref,
@@ -68,6 +68,15 @@ def to_container_status(pod: JsonObject, container: JsonObject, inputs: Inputs) 
         "started": latest.is_running and latest.id in inputs.started,
         **_details(container),
     }
+
+
+def _is_ready(pod: JsonObject, container: JsonObject, state: JsonObject, inputs: Inputs) -> bool:
+    """An init container is as ready as it gets when it has done its work."""
+    in_turn = identity.folder_of(pod, container) == "initContainers"
+    if in_turn and not identity.is_sidecar(container):
+        return (state.get("terminated") or {}).get("exitCode") == 0
+    latest = inputs.state.latest(container["name"])
+    return latest is not None and latest.is_running and latest.id in inputs.ready
 
 
 def to_state(container: Container, inputs: Inputs) -> JsonObject:

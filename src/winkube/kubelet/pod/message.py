@@ -41,8 +41,14 @@ def _last_lines(path: Path) -> str:
         with open_plain(path) as file:
             # Each line has a head of about 40 bytes that is not part of the message.
             file.seek(max(0, size - 4 * MAX_LOG_BYTES))
-            lines = file.read(8 * MAX_LOG_BYTES).decode(errors="replace").splitlines(keepends=True)
+            lines = file.read(8 * MAX_LOG_BYTES).decode(errors="replace").split("\n")
     except OSError:
         return ""
-    texts = [parts[3] for line in lines if len(parts := line.split(" ", 3)) == 4]
+    texts = [_text(parts) for line in lines if len(parts := line.split(" ", 3)) == 4]
     return "".join(texts[-MAX_LOG_LINES:])[-MAX_LOG_BYTES:]
+
+
+def _text(parts: list[str]) -> str:
+    """A line's own end is the log's, not the program's, when the line goes on (tag ``P``)."""
+    _time, _stream, tags, text = parts
+    return text if tags.partition(":")[0] == "P" else f"{text}\n"

@@ -1,0 +1,35 @@
+"""The end of a log as a container's last words."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.kubelet.conftest import make_config
+
+from winkube.kubelet.pod.message import read_message
+from winkube.kubelet.pod.state import Container, Phase
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        ("2026-01-01T00:00:00.0Z stdout P DONE\n", "DONE"),
+        ("2026-01-01T00:00:00.0Z stdout F DONE\n", "DONE\n"),
+        ("2026-01-01T00:00:00.0Z stdout P a\n2026-01-01T00:00:00.0Z stdout F b\n", "ab\n"),
+        ("2026-01-01T00:00:00.0Z stderr F a\x0bb\n", "a\x0bb\n"),
+    ],
+)
+def test_only_the_programs_own_ends_of_lines_are_kept(
+    tmp_path: Path, log: str, message: str
+) -> None:
+    path = tmp_path / "0.log"
+    path.write_text(log)
+    container = Container(
+        id="c",
+        name="main",
+        sandbox_id="s",
+        phase=Phase.EXITED,
+        exit_code=1,
+        log_path=str(path),
+        message_policy="FallbackToLogsOnError",
+    )
+    assert read_message(make_config(tmp_path, "linux"), "uid", container) == message
