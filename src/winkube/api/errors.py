@@ -43,6 +43,7 @@ class ApiError(WinkubeError):
         self.message = message
         self.details: JsonObject = details or {}
         self._shows_details = details is not None
+        self.warnings: Sequence[str] = ()  # what was said about the request before it failed
 
     def to_status(self) -> JsonObject:
         status: dict[str, Any] = {
@@ -51,7 +52,7 @@ class ApiError(WinkubeError):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
+            **({"reason": self.reason} if self.reason else {}),
         }
         if self.details or self._shows_details:
             status["details"] = self.details
@@ -61,6 +62,15 @@ class ApiError(WinkubeError):
 
 class BadRequestError(ApiError):
     code, reason = 400, "BadRequest"
+
+
+class UndecodableError(BadRequestError):
+    """A body that does not become an object of ``kind``; ``fault`` is the decoder's own word."""
+
+    def __init__(self, kind: str, version: str, fault: str, *, asked: str = "") -> None:
+        what = f'{kind} in version "{version}" cannot be handled as a {asked or kind}'
+        super().__init__(f"{what}: {fault}")
+        self.fault = fault
 
 
 class UnauthorizedError(ApiError):
@@ -166,6 +176,12 @@ class InternalError(ApiError):
     code, reason = 500, "InternalError"
 
 
+class UnexplainedError(ApiError):
+    """What upstream's server answers when a part of it fails with a sentence and nothing more."""
+
+    code, reason = 500, ""
+
+
 class UnavailableError(ApiError):
     code, reason = 503, "ServiceUnavailable"
 
@@ -180,7 +196,7 @@ def from_status(status: JsonObject) -> ApiError:
     # Other modules derive errors with the same reason: those of this one come first and win.
     by_reason = {cls.reason: cls for cls in reversed(ApiError.__subclasses__())}
     by_code = {cls.code: cls for cls in reversed(ApiError.__subclasses__())}
-    found = by_reason.get(reason) or by_code.get(code, InternalError)
+    found = (by_reason.get(reason) if reason else None) or by_code.get(code, InternalError)
     return found(
         status.get("message") or f"the server answered {code}", details=status.get("details")
     )

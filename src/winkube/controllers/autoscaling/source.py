@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from winkube.api.errors import ApiError, NotFoundError, UnavailableError
+from winkube.api.errors import ApiError, NotFoundError
 from winkube.api.quantity import to_milli
 from winkube.api.selectors import selector_query
 from winkube.base.types import JsonObject
@@ -23,8 +23,8 @@ _CUSTOM_VERSIONS: Final = ("v1beta2", "v1beta1")
 _EXTERNAL: Final = "external.metrics.k8s.io"
 # Upstream's client has its own words for servers that answer without a Status.
 _GENERIC: Final = {
-    NotFoundError: "the server could not find the requested resource",
-    UnavailableError: "the server is currently unable to handle the request",
+    404: "the server could not find the requested resource",
+    503: "the server is currently unable to handle the request",
 }
 
 
@@ -143,7 +143,7 @@ class MetricsSource:
 
 
 def _words(error: ApiError | TransportError, what: str) -> str:
-    generic = _GENERIC.get(type(error)) if isinstance(error, ApiError) else None
+    generic = _GENERIC.get(error.code) if isinstance(error, ApiError) else None
     if generic is None or (isinstance(error, ApiError) and error.details.get("name")):
         return str(error)
     return f"{generic} (get {what})"
