@@ -1,6 +1,7 @@
 """What the scheduler is told; the defaults are kube-scheduler's."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,5 @@ class SchedulerConfig:
     binders: int = 32
     # A pod that no event moved is tried again after this long.
     unschedulable_seconds: float = 300.0
+    # A KubeSchedulerConfiguration: profiles with their plugins, weights and arguments.
+    config_file: Path | None = None

@@ -1,95 +1,82 @@
 """How many pods of a kind stand where, kept up to date pod by pod.
 
-A *counter* is a namespace set and a label selector; it knows the number of matching pods on each
-node. It is made when a constraint first asks and then follows every pod that comes or goes, so that
-no decision ever walks pods. Pods of one controller are always counted, by the controller's uid.
+A *counter* knows the number of pods on each node, and in each zone, that match a set of terms. It
+is made when a constraint first asks and then follows every pod that comes or goes, so that no
+decision ever walks pods.
 """
 
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from winkube.api.selectors import LabelSelector
 from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.terms import SelectorIndex, Term
 
-REMEMBERED: Final = 256
+REMEMBERED: Final = 4096
+
+Match = tuple[Term, ...]
+
+
+def _no_labels(namespace: str) -> Mapping[str, str]:
+    return {}
 
 
 class PodCounter:
-    def __init__(self, namespaces: frozenset[str] | None, selector: LabelSelector) -> None:
-        self._namespaces = namespaces
-        self._selector = selector
+    """Pods that match every one of the terms, whose namespaces are named or are all of them."""
+
+    __slots__ = ("_terms", "_with_terminating", "by_node", "by_zone", "total")
+
+    def __init__(self, terms: Match, *, with_terminating: bool) -> None:
+        self._terms = terms
+        self._with_terminating = with_terminating
         self.by_node: Counter[str] = Counter()
+        self.by_zone: Counter[str] = Counter()
+        self.total = 0
 
     def matches(self, pod: PodInfo) -> bool:
-        in_scope = self._namespaces is None or pod.namespace in self._namespaces
-        return in_scope and self._selector.matches(pod.labels)
+        return all(term.matches(pod, _no_labels) for term in self._terms)
 
-    def change(self, pod: PodInfo, node: str, sign: int) -> None:
-        if self.matches(pod):
-            self.by_node[node] += sign
-            if not self.by_node[node]:
-                del self.by_node[node]
+    def counts(self, pod: PodInfo) -> bool:
+        return (self._with_terminating or not pod.terminating) and self.matches(pod)
 
-    def by_domain(self, domain_of: Callable[[str], str | None]) -> Mapping[str, int]:
-        found: Counter[str] = Counter()
-        for node, count in self.by_node.items():
-            domain = domain_of(node)
-            if domain is not None:
-                found[domain] += count
-        return found
+    def change(self, pod: PodInfo, sign: int, zone: str) -> None:
+        if not self.counts(pod):
+            return
+        self.total += sign
+        for places, place in ((self.by_node, pod.node), (self.by_zone, zone)):
+            places[place] += sign
+            if not places[place]:
+                del places[place]
 
 
 class Counters:
-    def __init__(self) -> None:
-        self._owners: dict[str, Counter[str]] = defaultdict(Counter)
-        self._zones: dict[str, Counter[str]] = defaultdict(Counter)
-        self._counters: OrderedDict[Hashable, PodCounter] = OrderedDict()
+    def __init__(self, pods_about: Callable[[Term], Iterable[tuple[PodInfo, str]]]) -> None:
+        """``pods_about`` gives pods that might match a term, and the zone of each."""
+        self._pods_about = pods_about
+        self._counters: OrderedDict[tuple[Match, bool], PodCounter] = OrderedDict()
+        self._index: SelectorIndex[PodCounter] = SelectorIndex()
 
-    def owned(self, owner: str) -> Mapping[str, int]:
-        """Pods of one controller, by node."""
-        return self._owners.get(owner, {}) if owner else {}
-
-    def owned_by_zone(self, owner: str) -> Mapping[str, int]:
-        return self._zones.get(owner, {}) if owner else {}
-
-    def counter(
-        self,
-        key: Hashable,
-        namespaces: frozenset[str] | None,
-        selector: LabelSelector,
-        pods: Callable[[], Iterable[PodInfo]],
-    ) -> PodCounter:
+    def of(self, terms: Match, *, with_terminating: bool = False) -> PodCounter:
+        key = (terms, with_terminating)
         found = self._counters.get(key)
-        if found is None:
-            found = self._counters[key] = PodCounter(namespaces, selector)
-            for pod in pods():
-                found.change(pod, pod.node, 1)
-            if len(self._counters) > REMEMBERED:
-                self._counters.popitem(last=False)
-        else:
+        if found is not None:
             self._counters.move_to_end(key)
+            return found
+        found = self._counters[key] = PodCounter(terms, with_terminating=with_terminating)
+        for pod, zone in self._pods_about(terms[0]):
+            found.change(pod, 1, zone)
+        self._index.add(terms[0].selector, found)
+        if len(self._counters) > REMEMBERED:
+            (old, _), counter = self._counters.popitem(last=False)
+            self._index.remove(old[0].selector, counter)
         return found
 
     def rezone(self, pods: Iterable[PodInfo], old: str, new: str) -> None:
         """The node of these pods is in another zone than we thought."""
-        for pod in pods:
-            if pod.owner and old != new:
-                _count(self._zones, pod.owner, old, -1)
-                _count(self._zones, pod.owner, new, 1)
+        for pod in pods if old != new else ():
+            self.change(pod, -1, old)
+            self.change(pod, 1, new)
 
     def change(self, pod: PodInfo, sign: int, zone: str) -> None:
-        if pod.owner:
-            _count(self._owners, pod.owner, pod.node, sign)
-            _count(self._zones, pod.owner, zone, sign)
-        for counter in self._counters.values():
-            counter.change(pod, pod.node, sign)
-
-
-def _count(table: dict[str, Counter[str]], owner: str, place: str, sign: int) -> None:
-    places = table[owner]
-    places[place] += sign
-    if not places[place]:
-        del places[place]
-    if not places:
-        del table[owner]
+        for counter in self._index.about(pod.labels):
+            counter.change(pod, sign, zone)

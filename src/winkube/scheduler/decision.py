@@ -1,100 +1,178 @@
 """Where a pod goes, or why it cannot go anywhere.
 
-Most pods take the fast path. Pods with spreading constraints or pod affinity, and pods that running
-pods keep at a distance, need a look at every node: still without walking pods.
+Most pods take the fast path. Pods with spreading constraints or pod affinity, pods with volumes,
+and pods that running pods have an opinion about, need a look at every node that would take a plain
+pod of their needs: still without walking pods.
 """
 
-from collections import Counter
-from dataclasses import dataclass, field
+import dataclasses
+import random
+from collections.abc import Iterable
+from typing import Final
 
-from winkube.scheduler.candidates import FEW_NODES, CandidateCache, Weighted
+from winkube.api.selectors import LabelSelector
+from winkube.scheduler.candidates import FEW_NODES, CandidateCache, TieBreak
+from winkube.scheduler.cycle import Cycle
+from winkube.scheduler.diagnosis import Diagnosis
 from winkube.scheduler.node import NodeInfo
-from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.plugins.plugin import Plugin, Refusal
+from winkube.scheduler.plugins.topology_spread import PodTopologySpread
+from winkube.scheduler.profile import Profile
+from winkube.scheduler.shape import PodInfo, Shape
+from winkube.scheduler.terms import REQUIRED
 from winkube.scheduler.world import World
 
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    nodes: int
-    reasons: Counter[str] = field(default_factory=Counter)
-    # Nodes where removing other pods could not help.
-    hopeless: int = 0
-    # Why no node was even asked.
-    whole: str = ""
-
-    def message(self) -> str:
-        """The sentence of a FailedScheduling event (kubernetes: framework/types.go FitError)."""
-        if not self.nodes:
-            return "no nodes available to schedule pods"
-        counted = sorted(f"{count} {reason}" for reason, count in self.reasons.items())
-        why = self.whole or ", ".join(counted)
-        head = f"0/{self.nodes} nodes are available"
-        return f"{head}: {why}. preemption: {head}: {self._preemption()}."
-
-    def _preemption(self) -> str:
-        parts = {
-            "Preemption is not helpful for scheduling": self.hopeless,
-            "No preemption victims found for incoming pod": self.nodes - self.hopeless,
-        }
-        return ", ".join(sorted(f"{count} {text}" for text, count in parts.items() if count))
+REMEMBERED: Final = 256
 
 
 class Decider:
-    def __init__(self, world: World, plugins: Weighted, *, few: int = FEW_NODES) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        world: World,
+        *,
+        few: int = FEW_NODES,
+        tie_break: TieBreak = random.random,
+    ) -> None:
+        self._profile = profile
         self._world = world
-        self._plugins = plugins
-        self._classes = CandidateCache(world, plugins, few=few)
-        self._diagnoses: dict[bytes, tuple[int, Diagnosis]] = {}
+        self._tie_break = tie_break
+        self._plain = [plugin for plugin in profile.filters if not plugin.relational]
+        self._classes = CandidateCache(profile, world, few=few, tie_break=tie_break)
+        self._diagnoses: dict[Shape, tuple[int, Diagnosis]] = {}
+        spreads = [
+            (plugin, weight)
+            for plugin, weight in profile.scorers
+            if isinstance(plugin, PodTopologySpread)
+        ]
+        self._spread_weight = spreads[0][1] if spreads else 0
+        # A list of constraints of one's own is looked at in full for every pod.
+        self._own_defaults = any(
+            not plugin.system_defaulted
+            for plugin in (*profile.filters, *(each for each, _ in spreads))
+            if isinstance(plugin, PodTopologySpread)
+        )
+        self._related = [each for each in profile.scorers if each[0].relational]
+
+    def cycle(self, pod: PodInfo) -> Cycle:
+        return Cycle(pod, self._world, self._profile.filters)
+
+    # -- choosing
 
     def choose(self, pod: PodInfo) -> str | None:
-        if pod.simple and not self._world.is_shunned(pod):
-            return self._classes.of(pod).best(pod.owner)
-        return None if self._refusal_of_all(pod) else self._scan(pod)
+        simple = self._is_simple(pod)
+        promised = self._world.nodes.get(self._world.nomination_of(pod.uid))
+        if promised is not None and self._fits(pod, promised):
+            return promised.name
+        if pod.shape.node_affinity.get(REQUIRED) or not simple:
+            cycle = self.cycle(pod)
+            if self._refuse(cycle) is not None:
+                return None
+            only = self._only(cycle)
+            if only is not None:
+                return self._best(cycle, self._fitting(cycle, only), None)
+            if not simple:
+                return self._scan(cycle)
+        group = self._group(pod)
+        return self._classes.of(self._plain_cycle(pod), group).best(pod, group, self._spread_weight)
 
-    def _refusal_of_all(self, pod: PodInfo) -> str:
-        said = (plugin.refuse(pod, self._world) for plugin, _ in self._plugins)
-        return next((reason for reason in said if reason), "")
+    def _fits(self, pod: PodInfo, node: NodeInfo) -> bool:
+        cycle = self.cycle(pod)
+        return self._refuse(cycle) is None and cycle.check(node) is None
 
-    def _scan(self, pod: PodInfo) -> str | None:
-        best: tuple[float, str] | None = None
-        for node in self._world.nodes.values():
-            if any(plugin.filter(pod, node, self._world) for plugin, _ in self._plugins):
-                continue
-            score = sum(
-                weight * plugin.score(pod, node, self._world)
-                for plugin, weight in self._plugins
-                if weight
-            )
-            if best is None or (-score, node.name) < best:
-                best = (-score, node.name)
-        return None if best is None else best[1]
+    def _is_simple(self, pod: PodInfo) -> bool:
+        world = self._world
+        if not pod.simple or (self._own_defaults and world.spreading.selector(pod) is not None):
+            return False
+        if not world.terms:
+            return True
+        labels_of = world.labels_of_namespace
+        return not world.terms.against(pod, labels_of) and not world.terms.about(pod, labels_of)
+
+    def _group(self, pod: PodInfo) -> LabelSelector | None:
+        return self._world.spreading.selector(pod) if self._spread_weight else None
+
+    def _plain_cycle(self, pod: PodInfo) -> Cycle:
+        """A pod of the same needs that is nobody in particular."""
+        nobody = dataclasses.replace(pod, uid="", node="", claims=())
+        return Cycle(nobody, self._world, self._plain)
+
+    def _refuse(self, cycle: Cycle) -> tuple[Plugin, Refusal] | None:
+        for plugin in self._profile.filters:
+            refusal = plugin.refuse(cycle)
+            if refusal is not None:
+                return plugin, refusal
+        return None
+
+    def _only(self, cycle: Cycle) -> list[NodeInfo] | None:
+        """The nodes the rules name as the only ones, if they do."""
+        named = [only for p in self._profile.filters if (only := p.only(cycle)) is not None]
+        if not named:
+            return None
+        nodes = self._world.nodes
+        return [nodes[name] for name in sorted(frozenset.intersection(*named)) if name in nodes]
+
+    def _fitting(self, cycle: Cycle, nodes: Iterable[NodeInfo]) -> list[NodeInfo]:
+        return [node for node in nodes if cycle.check(node) is None]
+
+    def _scan(self, cycle: Cycle) -> str | None:
+        """Ask the rules that look further about the nodes that pass all the others."""
+        plain = self._classes.of(self._plain_cycle(cycle.pod), None)
+        plain.catch_up()
+        further = [plugin for plugin in cycle.filters if plugin.relational]
+        nodes = self._world.nodes
+        fitting = [
+            node for name in plain.seats if cycle.check(node := nodes[name], further) is None
+        ]
+        return self._best(cycle, fitting, plain.scores(fitting))
+
+    def _best(self, cycle: Cycle, nodes: list[NodeInfo], plain: list[int] | None) -> str | None:
+        """The best of the nodes that fit; ``plain`` are the scores of the plain rules if known."""
+        if len(nodes) <= 1:
+            return nodes[0].name if nodes else None
+        totals = plain or [0] * len(nodes)
+        scorers = self._related if plain is not None else self._profile.scorers
+        for plugin, weight in scorers:
+            if plugin.begin_scores(cycle, nodes):
+                raw = [plugin.score(cycle, node) for node in nodes]
+                scaled = plugin.normalize(cycle, nodes, raw)
+                totals = [t + weight * each for t, each in zip(totals, scaled, strict=True)]
+        ranked = (
+            (-total, self._tie_break(), node.name)
+            for total, node in zip(totals, nodes, strict=True)
+        )
+        return min(ranked)[2]
+
+    # -- explaining
 
     def diagnose(self, pod: PodInfo) -> Diagnosis:
         """Ask every node; pods alike share the answer while nothing changes."""
-        simple = pod.simple and not self._world.anti_terms
-        kept = self._diagnoses.get(pod.shape.signature)
+        simple = self._is_simple(pod) and not self._world.nomination_of(pod.uid)
+        kept = self._diagnoses.get(pod.shape)
         if simple and kept is not None and kept[0] == self._world.version:
             return kept[1]
-        count = len(self._world.nodes)
-        whole = "" if simple else self._refusal_of_all(pod)
-        if whole:
-            return Diagnosis(count, hopeless=count, whole=whole)
-        found = Diagnosis(count)
-        hopeless = 0
-        for node in self._world.nodes.values():
-            reasons, resolvable = self._refusal(pod, node)
-            found.reasons.update(reasons)
-            hopeless += not resolvable
-        found = Diagnosis(found.nodes, found.reasons, hopeless)
+        found = self._diagnose(self.cycle(pod))
         if simple:
-            if len(self._diagnoses) > 256:
+            if len(self._diagnoses) > REMEMBERED:
                 self._diagnoses.clear()
-            self._diagnoses[pod.shape.signature] = (self._world.version, found)
+            self._diagnoses[pod.shape] = (self._world.version, found)
         return found
 
-    def _refusal(self, pod: PodInfo, node: NodeInfo) -> tuple[tuple[str, ...], bool]:
-        for plugin, _ in self._plugins:
-            reasons = plugin.filter(pod, node, self._world)
-            if reasons:
-                return reasons, plugin.resolvable
-        return (), True
+    def _diagnose(self, cycle: Cycle) -> Diagnosis:
+        nodes = self._world.nodes
+        refused = self._refuse(cycle)
+        if refused is not None:
+            return Diagnosis(len(nodes), whole=refused[1], plugins=frozenset((refused[0].name,)))
+        only, others = self._only(cycle), None
+        plugins: set[str] = set()
+        if only is not None:
+            plugins = {p.name for p in self._profile.filters if p.only(cycle) is not None}
+            said = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+            others = Refusal((said,), resolvable=False)
+        refusals: dict[str, Refusal] = {}
+        for node in nodes.values() if only is None else only:
+            found = cycle.check(node)
+            if found is not None:
+                refusals[node.name] = found[1]
+                plugins.add(found[0].name)
+        return Diagnosis(len(nodes), refusals, others, plugins=frozenset(plugins))

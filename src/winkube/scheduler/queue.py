@@ -1,84 +1,146 @@
 """Pods that wait for a node.
 
 Theory of operation: a pod is *active* (to be tried now, highest priority first, then oldest),
-*backing off* (to be tried when its time has come) or *parked* (no node would take it; tried again
-when something changes that could help, or after a long while). A change moves all parked pods at
-once, but at most once per short interval, so that a burst of changes costs one pass.
+*backing off* (something changed that may help it, or the last try failed for no fault of its own;
+to be tried when its time has come, or earlier when nothing else is active) or *parked* (no node
+would take it; it waits for an event that helps one of the rules that refused it, or a long while).
+
+Events are gathered for a moment and then shown to all parked pods at once. Pods that were refused
+by the same rules and have the same needs get the same answer, so a burst of events over many alike
+pods costs little. A pod whose victims are being sent away is *held*: it stays parked meanwhile.
 """
 
 import asyncio
 import heapq
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from winkube.aio.backoff import Backoff
 from winkube.base.clock import Clock
+from winkube.scheduler.events import ClusterEvent
 from winkube.scheduler.shape import PodInfo
 
 MOVE_INTERVAL: Final = 0.05
+# More questions than this at once are not worth asking: the pods left are simply tried.
+MOST_QUESTIONS: Final = 50_000
+# Back-off times are compared by the second: within one, priority decides.
+WINDOW: Final = 1.0
+
+Hint = Callable[[ClusterEvent, "Waiting"], bool]
 
 
 @dataclass(slots=True, eq=False)
 class Waiting:
     pod: PodInfo
+    # When it came, or came back from its last try.
     added: float
     attempts: int = 0
+    errors: int = 0
     parked: float = 0.0
     message: str = ""
+    plugins: frozenset[str] = frozenset()
+    # Where it is, by the number of its entry in a heap.
+    place: int = 0
+
+
+# When it may be tried, then the more important first, then who has waited longest.
+Rank = tuple[float, int, float, int, Waiting]
 
 
 class SchedulingQueue:
-    def __init__(self, clock: Clock, backoff: Backoff, parked_seconds: float) -> None:
+    def __init__(
+        self, clock: Clock, backoff: Backoff, parked_seconds: float, hint: Hint | None = None
+    ) -> None:
         self._clock = clock
         self._backoff = backoff
         self._parked_seconds = parked_seconds
+        self._hint: Hint = hint or (lambda event, entry: True)
         self._entries: dict[str, Waiting] = {}
-        self._active: list[tuple[int, float, int, Waiting]] = []
-        self._later: list[tuple[float, int, Waiting]] = []
+        self._active: list[Rank] = []
+        self._later: list[Rank] = []
+        self._failed: list[Rank] = []
         self._parked: dict[str, Waiting] = {}
+        self._held: set[str] = set()
         self._sequence = 0
-        self._move_wanted = False
+        self._events: list[ClusterEvent] = []
         self._moved = clock.monotonic()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._entries)
 
+    # -- pods come and go
+
     def add(self, pod: PodInfo) -> None:
-        """New or changed: try it now."""
-        old = self._entries.get(pod.key)
-        if old is not None and old.pod.uid == pod.uid:
-            entry = Waiting(pod, old.added, old.attempts, old.parked, old.message)
-        else:
-            entry = Waiting(pod, self._clock.monotonic())
+        """A new pod, or one that is another one now: try it."""
+        entry = Waiting(pod, self._clock.monotonic())
         self._parked.pop(pod.key, None)
         self._entries[pod.key] = entry
         self._activate(entry)
 
+    def update(self, pod: PodInfo, *, try_now: bool) -> None:
+        """The pod was changed; ``try_now`` when that may let it in."""
+        entry = self._entries.get(pod.key)
+        if entry is None or entry.pod.uid != pod.uid:
+            self.add(pod)
+            return
+        entry.pod = pod
+        if try_now and pod.key in self._parked and pod.uid not in self._held:
+            del self._parked[pod.key]
+            self._back_off(entry)
+
     def remove(self, key: str) -> None:
-        self._entries.pop(key, None)
+        entry = self._entries.pop(key, None)
         self._parked.pop(key, None)
+        if entry is not None:
+            self._held.discard(entry.pod.uid)
 
     def knows(self, key: str) -> Waiting | None:
         return self._entries.get(key)
 
-    def park(self, entry: Waiting) -> None:
-        """No node takes it now."""
-        if self._entries.get(entry.pod.key) is entry:
-            entry.parked = self._clock.monotonic()
+    # -- after a try
+
+    def park(self, entry: Waiting, plugins: frozenset[str] = frozenset()) -> None:
+        """No node takes it now; without a rule that says so it is tried again after a while."""
+        if self._entries.get(entry.pod.key) is not entry:
+            return
+        entry.plugins = plugins
+        entry.parked = entry.added = self._clock.monotonic()
+        if plugins:
+            entry.errors = 0
             self._parked[entry.pod.key] = entry
+        else:
+            entry.errors += 1
+            self._back_off(entry)
 
     def retry(self, entry: Waiting) -> None:
         """Something went wrong that has nothing to do with the pod: try again after a while."""
         current = self._entries.setdefault(entry.pod.key, entry)
         if current is entry:
-            entry.parked = self._clock.monotonic()
+            entry.plugins = frozenset()
+            entry.parked = entry.added = self._clock.monotonic()
+            entry.errors += 1
             self._back_off(entry)
 
-    def move_all(self) -> None:
+    def hold(self, uid: str) -> None:
+        self._held.add(uid)
+
+    def release(self, key: str, uid: str, *, try_now: bool = False) -> None:
+        """Its victims are on their way; try it at once if no event will tell of their going."""
+        self._held.discard(uid)
+        entry = self._entries.get(key)
+        if try_now and entry is not None and entry.pod.uid == uid and key in self._parked:
+            del self._parked[key]
+            self._activate(entry)
+
+    # -- events
+
+    def happened(self, event: ClusterEvent) -> None:
         """Something changed that may help parked pods."""
         if self._parked:
-            self._move_wanted = True
+            self._events.append(event)
             self._wake.set()
 
     async def pop(self) -> Waiting:
@@ -95,18 +157,27 @@ class SchedulingQueue:
 
     def pop_now(self) -> Waiting | None:
         self._flush()
-        while self._active:
-            entry = heapq.heappop(self._active)[3]
-            if self._entries.get(entry.pod.key) is entry and entry.pod.key not in self._parked:
-                entry.attempts += 1
+        entry = self._first(self._active)
+        if entry is None:
+            # Nothing better to do: those that only wait out their time are tried early.
+            entry = self._first(self._later)
+        if entry is not None:
+            entry.attempts += 1
+            entry.place = 0
+        return entry
+
+    def _first(self, heap: list[Rank]) -> Waiting | None:
+        while heap:
+            *_, number, entry = heapq.heappop(heap)
+            if entry.place == number and self._entries.get(entry.pod.key) is entry:
                 return entry
         return None
 
     def _pause(self) -> float | None:
         """Seconds until time alone can make a pod active."""
         now = self._clock.monotonic()
-        times = [self._later[0][0]] if self._later else []
-        if self._move_wanted:
+        times = [heap[0][0] for heap in (self._later, self._failed) if heap]
+        if self._events:
             times.append(self._moved + MOVE_INTERVAL)
         if self._parked:
             times.append(now + self._parked_seconds / 10)
@@ -114,38 +185,58 @@ class SchedulingQueue:
 
     def _flush(self) -> None:
         now = self._clock.monotonic()
-        if self._move_wanted and now - self._moved >= MOVE_INTERVAL:
-            self._move_wanted, self._moved = False, now
-            parked, self._parked = self._parked, {}
-            for entry in parked.values():
-                self._back_off(entry)
-        while self._later and self._later[0][0] <= now:
-            entry = heapq.heappop(self._later)[2]
-            if self._entries.get(entry.pod.key) is entry:
-                self._activate(entry)
+        if self._events and now - self._moved >= MOVE_INTERVAL:
+            self._moved = now
+            self._show_events()
+        for heap in (self._later, self._failed):
+            while heap and heap[0][0] <= now:
+                *_, number, entry = heapq.heappop(heap)
+                if entry.place == number and self._entries.get(entry.pod.key) is entry:
+                    self._activate(entry)
         if self._parked:
             self._unpark_old(now)
 
+    def _show_events(self) -> None:
+        events, self._events = self._events, []
+        answers: dict[object, bool] = {}
+        for key, entry in list(self._parked.items()):
+            pod = entry.pod
+            if pod.uid in self._held:
+                continue
+            alike = (entry.plugins, pod.shape, pod.namespace, tuple(pod.labels.items()), pod.claims)
+            if alike not in answers:
+                answers[alike] = len(answers) * len(events) > MOST_QUESTIONS or any(
+                    self._hint(event, entry) for event in events
+                )
+            if answers[alike]:
+                del self._parked[key]
+                self._back_off(entry)
+
     def _unpark_old(self, now: float) -> None:
-        oldest = next(iter(self._parked.values()))
-        while now - oldest.parked >= self._parked_seconds:
-            del self._parked[oldest.pod.key]
-            self._activate(oldest)
-            if not self._parked:
+        for key, entry in list(self._parked.items()):
+            if now - entry.parked < self._parked_seconds:
                 return
-            oldest = next(iter(self._parked.values()))
+            if entry.pod.uid not in self._held:
+                del self._parked[key]
+                self._activate(entry)
 
     def _back_off(self, entry: Waiting) -> None:
-        ready = entry.parked + self._backoff.delay(max(1, entry.attempts))
+        failures = entry.errors or max(1, entry.attempts)
+        ready = entry.parked + self._backoff.delay(failures)
         if ready <= self._clock.monotonic():
             self._activate(entry)
             return
         self._sequence += 1
-        heapq.heappush(self._later, (ready, self._sequence, entry))
+        entry.place = self._sequence
+        heap = self._later if entry.plugins else self._failed
+        window = ready if self._backoff.first < WINDOW else math.floor(ready / WINDOW) * WINDOW
+        rank = (window, -entry.pod.priority, entry.added, self._sequence, entry)
+        heapq.heappush(heap, rank)
         self._wake.set()
 
     def _activate(self, entry: Waiting) -> None:
         self._sequence += 1
-        rank = (-entry.pod.shape.priority, entry.added, self._sequence, entry)
+        entry.place = self._sequence
+        rank = (0.0, -entry.pod.priority, entry.added, self._sequence, entry)
         heapq.heappush(self._active, rank)
         self._wake.set()

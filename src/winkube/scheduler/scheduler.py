@@ -2,36 +2,33 @@
 
 Decisions are made one after another on a picture of the cluster that already includes the ones
 before; the requests that make them true run beside, a bounded number at once. A binding that fails
-takes the pod back off the picture and into the queue.
+takes the pod back off the picture and into the queue. A pod that fits nowhere may push others out:
+it is promised the node they leave, and tried again when they are gone.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 
 from winkube.aio.backoff import Backoff
-from winkube.api.errors import ApiError, ConflictError, NotFoundError
-from winkube.api.meta import find_condition, is_deleting, labels_of, uid_of
-from winkube.base.clock import Clock, SystemClock, to_rfc3339
-from winkube.base.types import JsonObject
+from winkube.api.errors import ApiError, NotFoundError
+from winkube.api.meta import uid_of
+from winkube.base.clock import Clock, SystemClock
 from winkube.client.errors import TransportError
-from winkube.client.events import EventRecorder
-from winkube.client.informer import Informer
 from winkube.client.leader import LeaderConfig, LeaderElector
-from winkube.client.resource import NODES, PODS
-from winkube.client.rest import ApiClient, PatchType
+from winkube.client.rest import ApiClient
 from winkube.scheduler.config import SchedulerConfig
 from winkube.scheduler.decision import Decider
-from winkube.scheduler.plugins.order import default_plugins
+from winkube.scheduler.events import ClusterEvent
+from winkube.scheduler.preemption import Outcome, Preemption
+from winkube.scheduler.profile import Profiles, default_profile, load_profiles
 from winkube.scheduler.queue import SchedulingQueue, Waiting
-from winkube.scheduler.shape import PodInfo, ShapeCache
-from winkube.scheduler.volume_binder import VolumeBinder, VolumeBindError
+from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.volume_binder import VolumeBindError
 from winkube.scheduler.volumes import VolumeChoice
+from winkube.scheduler.watcher import Watcher
 from winkube.scheduler.world import World
+from winkube.scheduler.writer import ERROR, UNSCHEDULABLE, Writer
 
-LIVE_PODS = "status.phase!=Succeeded,status.phase!=Failed"
-
-Effect = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
 
 
@@ -56,122 +53,84 @@ class Scheduler:
         await LeaderElector(self._client, config, clock=self._clock).run(self._schedule)
 
     async def _schedule(self) -> None:
-        session = _Session(self._client, self._config, self._clock)
+        profiles = _profiles(self._config)
+        session = _Session(self._client, self._config, profiles, self._clock)
         await session.run(self.ready)
+
+
+def _profiles(config: SchedulerConfig) -> Profiles:
+    if config.config_file is not None:
+        return load_profiles(config.config_file)
+    return Profiles({config.scheduler_name: default_profile(config.scheduler_name)})
 
 
 class _Session:
     """The caches of one term of leadership."""
 
-    def __init__(self, client: ApiClient, config: SchedulerConfig, clock: Clock) -> None:
-        self._client = client
-        self._config = config
-        self._clock = clock
-        self._world = World()
-        self._shapes = ShapeCache()
-        self._decider = Decider(self._world, default_plugins())
-        backoff = Backoff(first=config.initial_backoff, ceiling=config.max_backoff)
-        self._queue = SchedulingQueue(clock, backoff, config.unschedulable_seconds)
-        self._recorder = EventRecorder(client, config.scheduler_name, clock=clock)
-        self._effects: asyncio.Queue[Effect] = asyncio.Queue(config.binders)
-        self._nodes = Informer(client, NODES)
-        self._pods = Informer(client, PODS, field_selector=LIVE_PODS)
-        self._volumes = VolumeBinder(client, self._world.volumes)
-        for informer in self._volumes.informers:
-            informer.on_change(self._volume_changed)
+    def __init__(
+        self, client: ApiClient, config: SchedulerConfig, profiles: Profiles, clock: Clock
+    ) -> None:
+        self._world = world = World()
+        known = profiles.by_name
+        self._deciders = {name: Decider(profile, world) for name, profile in known.items()}
+        self._preemptions = {name: Preemption(profile, world) for name, profile in known.items()}
+        self._plugins = {
+            name: {plugin.name: plugin for plugin in profile.plugins}
+            for name, profile in known.items()
+        }
+        first, most = profiles.initial_backoff, profiles.max_backoff
+        backoff = Backoff(
+            first=config.initial_backoff if first is None else first,
+            ceiling=config.max_backoff if most is None else most,
+        )
+        self._queue = SchedulingQueue(clock, backoff, config.unschedulable_seconds, self._helps)
+        self._watcher = Watcher(client, world, self._queue, known)
+        self._writer = Writer(client, clock, self._watcher.pods.get, config.binders)
         self._tasks: asyncio.TaskGroup | None = None
-        self._nodes.on_change(self._node_changed)
-        self._pods.on_change(self._pod_changed)
 
     async def run(self, ready: asyncio.Event) -> None:
-        informers = (self._nodes, *self._volumes.informers, self._pods)
         async with asyncio.TaskGroup() as group:
             self._tasks = group
-            for informer in informers:
+            for informer in self._watcher.informers:
                 group.create_task(informer.run(), name=f"informer {informer.resource.plural}")
-            group.create_task(self._recorder.run(), name="events")
-            for informer in informers:
+            for informer in self._watcher.informers:
                 await informer.synced.wait()
-            for number in range(self._config.binders):
-                group.create_task(self._perform(), name=f"binder {number}")
+            group.create_task(self._writer.run(), name="writer")
             group.create_task(self._decide(), name="decisions")
             ready.set()
 
-    # -- what the informers say
-
-    def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if new is None:
-            self._world.remove_node(key)
-        elif self._world.set_node(new):
-            self._queue.move_all()
-
-    def _volume_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        self._world.volumes.changed()
-        self._queue.move_all()
-
-    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if new is None:
-            self._queue.remove(key)
-            self._world.volumes.changed()
-            if self._world.displace(key) is not None:
-                self._queue.move_all()
-        elif new["spec"].get("nodeName"):
-            self._placed(key, old, new)
-        elif self._is_ours(new):
-            self._offered(key, old, new)
-        else:
-            self._queue.remove(key)
-
-    def _placed(self, key: str, old: JsonObject | None, new: JsonObject) -> None:
-        self._queue.remove(key)
-        known, node = self._world.pod(key), new["spec"]["nodeName"]
-        if (
-            known is not None
-            and (known.uid, known.node) == (uid_of(new), node)
-            and old is not None
-            and _needs(old) == _needs(new)
-        ):
-            return
-        self._world.place(self._shapes.pod(new), node)
-
-    def _offered(self, key: str, old: JsonObject | None, new: JsonObject) -> None:
-        waiting = self._queue.knows(key)
-        same = old is not None and waiting is not None and waiting.pod.uid == uid_of(new)
-        if same and old is not None and _needs(old) == _needs(new):
-            # Only its status changed, and that is our own writing.
-            return
-        known = self._world.pod(key)
-        if known is not None and known.uid == uid_of(new):
-            # Assumed: its binding is under way.
-            return
-        self._queue.add(self._shapes.pod(new))
-
-    def _is_ours(self, pod: JsonObject) -> bool:
-        spec = pod["spec"]
-        name = spec.get("schedulerName") or "default-scheduler"
-        return (
-            name == self._config.scheduler_name
-            and not spec.get("schedulingGates")
-            and not is_deleting(pod)
-        )
+    def _helps(self, event: ClusterEvent, waiting: Waiting) -> bool:
+        """Say whether an event could let in a pod, by asking the rules that kept it out."""
+        pod = waiting.pod
+        if event.at_most is not None and pod.priority > event.at_most:
+            return False
+        plugins = self._plugins[pod.scheduler]
+        known = (plugins[name] for name in waiting.plugins if name in plugins)
+        return any(plugin.hint(event, pod, self._world) for plugin in known)
 
     # -- decisions
 
     async def _decide(self) -> None:
         while True:
             entry = await self._queue.pop()
-            node = self._decider.choose(entry.pod)
+            pod = entry.pod
+            if pod.terminating:
+                self._queue.remove(pod.key)
+                self._writer.failed(pod, f"skip schedule deleting pod: {pod.key}")
+                continue
+            node = self._deciders[pod.scheduler].choose(pod)
             if node is None:
                 await self._refuse(entry)
             else:
-                self._queue.remove(entry.pod.key)
-                self._world.place(entry.pod, node)
+                self._queue.remove(pod.key)
+                self._world.nominate(pod, "")
+                self._world.place(pod, node)
                 await self._accept(entry, node)
 
     async def _accept(self, entry: Waiting, node: str) -> None:
         pod = entry.pod
         if not pod.claims or self._tasks is None:
-            await self._effects.put(self._binding(entry, node))
+            await self._writer.put(lambda: self._bind(entry, node))
             return
         labels = self._world.nodes[node].labels
         choice = self._world.volumes.choose(pod.claims, (node, labels))
@@ -180,114 +139,98 @@ class _Session:
         self._tasks.create_task(self._bind_volumes(entry, node, choice), name=f"bind {pod.key}")
 
     async def _refuse(self, entry: Waiting) -> None:
-        message = self._decider.diagnose(entry.pod).message()
-        self._queue.park(entry)
-        pod = _reference(entry.pod)
-        self._recorder.record(pod, "Warning", "FailedScheduling", message)
-        if message != entry.message:
+        pod = entry.pod
+        decider = self._deciders[pod.scheduler]
+        why = decider.diagnose(pod)
+        outcome = self._preemptions[pod.scheduler].run(lambda: decider.cycle(pod), pod, why)
+        message = why.message(outcome.message)
+        self._queue.park(entry, why.plugins)
+        if outcome.victims:
+            self._preempt(pod, outcome)
+        elif outcome.nominate is not None and self._world.nomination_of(pod.uid):
+            self._world.nominate(pod, outcome.nominate)
+        self._writer.failed(pod, message)
+        if message != entry.message or outcome.nominate is not None:
             entry.message = message
-            await self._effects.put(self._report(entry.pod, message))
+            nominate = outcome.nominate
+            await self._writer.put(
+                lambda: self._writer.report(pod, message, UNSCHEDULABLE, nominate)
+            )
+        else:
+            # Many refusals in a row must not keep the others waiting.
+            await asyncio.sleep(0)
 
-    # -- effects
+    # -- preemption
 
-    async def _perform(self) -> None:
-        while True:
-            effect = await self._effects.get()
-            await effect()
+    def _preempt(self, pod: PodInfo, outcome: Outcome) -> None:
+        node = outcome.nominate or ""
+        promised = self._world.nominated.get(node, {})
+        lower = [each for each in promised.values() if each.priority < pod.priority]
+        self._world.nominate(pod, node)
+        victims = [victim for victim in outcome.victims if not victim.terminating]
+        if not victims or self._tasks is None:
+            return
+        self._queue.hold(pod.uid)
+        self._tasks.create_task(
+            self._evict(pod, node, victims, lower), name=f"preempt for {pod.key}"
+        )
+
+    async def _evict(
+        self, pod: PodInfo, node: str, victims: list[PodInfo], lower: list[PodInfo]
+    ) -> None:
+        for each in lower:
+            # They have to yield to this one now, so their promise is worth nothing.
+            self._world.nominate(each, "")
+            await self._writer.forget_node(each)
+        went = await self._writer.evict(
+            pod, node, victims, lambda: self._queue.release(pod.key, pod.uid)
+        )
+        if not went:
+            self._queue.release(pod.key, pod.uid, try_now=True)
+
+    # -- bindings
 
     async def _bind_volumes(self, entry: Waiting, node: str, choice: VolumeChoice) -> None:
         pod = entry.pod
         try:
-            await self._volumes.bind(pod, node, choice, lambda: self._is_there(pod))
+            await self._watcher.volumes.bind(pod, node, choice, lambda: self._is_there(pod))
         except VolumeBindError as error:
-            self._take_back(pod, node)
-            if self._is_there(pod):
-                message = f'running PreBind plugin "VolumeBinding": {error}'
-                self._recorder.record(_reference(pod), "Warning", "FailedScheduling", message)
-                self._queue.retry(entry)
+            await self._binding_failed(
+                entry, node, f'running PreBind plugin "VolumeBinding": {error}'
+            )
             return
-        await self._effects.put(self._binding(entry, node))
+        await self._writer.put(lambda: self._bind(entry, node))
+
+    async def _bind(self, entry: Waiting, node: str) -> None:
+        pod = entry.pod
+        try:
+            await self._writer.bind(pod, node)
+        except NotFoundError:
+            # Gone: the informer tells.
+            self._take_back(pod, node)
+        except (ApiError, TransportError) as error:
+            await self._binding_failed(entry, node, f'running Bind plugin "DefaultBinder": {error}')
+
+    async def _binding_failed(self, entry: Waiting, node: str, message: str) -> None:
+        pod = entry.pod
+        self._take_back(pod, node)
+        cached = self._watcher.pods.get(pod.key) or {}
+        if not self._is_there(pod) or cached["spec"].get("nodeName"):
+            return
+        log.warning("binding failed", extra={"pod": pod.key, "error": message})
+        self._queue.retry(entry)
+        self._writer.failed(pod, message)
+        await self._writer.report(pod, message, ERROR, "")
 
     def _is_there(self, pod: PodInfo) -> bool:
-        return uid_of(self._pods.get(pod.key) or {}) == pod.uid
-
-    def _binding(self, entry: Waiting, node: str) -> Effect:
-        pod = entry.pod
-        name = pod.key.partition("/")[2]
-        body: JsonObject = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": name, "namespace": pod.namespace, "uid": pod.uid},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-        }
-
-        async def bind() -> None:
-            try:
-                await self._client.create(
-                    PODS, body, namespace=pod.namespace, name=name, subresource="binding"
-                )
-            except (NotFoundError, ConflictError) as error:
-                # Gone, or bound by somebody else: the informer tells which.
-                self._take_back(pod, node)
-                log.info("binding refused", extra={"pod": pod.key, "error": str(error)})
-            except (ApiError, TransportError) as error:
-                self._take_back(pod, node)
-                self._queue.retry(entry)
-                log.warning("binding failed", extra={"pod": pod.key, "error": str(error)})
-            else:
-                message = f"Successfully assigned {pod.key} to {node}"
-                self._recorder.record(_reference(pod), "Normal", "Scheduled", message)
-
-        return bind
+        return uid_of(self._watcher.pods.get(pod.key) or {}) == pod.uid
 
     def _take_back(self, pod: PodInfo, node: str) -> None:
-        cached = self._pods.get(pod.key)
+        cached = self._watcher.pods.get(pod.key)
         if cached is not None and cached["spec"].get("nodeName"):
             return
         known = self._world.pod(pod.key)
         if known is pod and known.node == node:
-            self._world.displace(pod.key)
+            gone = self._world.displace(pod.key)
             pod.node = ""
-            self._queue.move_all()
-
-    def _report(self, pod: PodInfo, message: str) -> Effect:
-        condition = {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": message,
-            "lastTransitionTime": to_rfc3339(self._clock.now()),
-        }
-
-        async def report() -> None:
-            cached = self._pods.get(pod.key) or {}
-            listed = (cached.get("status") or {}).get("conditions") or []
-            old = find_condition(listed, "PodScheduled")
-            if old is not None and old["status"] == "False" and old.get("lastTransitionTime"):
-                condition["lastTransitionTime"] = old["lastTransitionTime"]
-            try:
-                await self._client.patch(
-                    PODS,
-                    pod.key.partition("/")[2],
-                    {"status": {"conditions": [condition]}},
-                    namespace=pod.namespace,
-                    subresource="status",
-                    patch_type=PatchType.STRATEGIC,
-                )
-            except (ApiError, TransportError) as error:
-                log.debug("condition not written", extra={"pod": pod.key, "error": str(error)})
-
-        return report
-
-
-def _needs(pod: JsonObject) -> tuple[object, object]:
-    return pod["spec"], labels_of(pod)
-
-
-def _reference(pod: PodInfo) -> JsonObject:
-    namespace, _, name = pod.key.partition("/")
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"namespace": namespace, "name": name, "uid": pod.uid},
-    }
+            self._queue.happened(ClusterEvent(old_pod=gone))

@@ -6,26 +6,28 @@ looked up by the text of the fields it comes from; a ``PodInfo`` adds what diffe
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
-from winkube.api.meta import controller_of, key_of, labels_of, namespace_of, uid_of
-from winkube.api.quantity import to_bytes, to_milli
+from winkube.api.meta import controller_of, get_condition, key_of, labels_of, namespace_of, uid_of
+from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
+from winkube.scheduler.resources import (
+    Resources,
+    container_needs,
+    is_counted,
+    pod_requests,
+    weighed_requests,
+)
+from winkube.scheduler.terms import NO_TERMS, Terms, parse_terms
 
-CPU: Final = "cpu"
-MEMORY: Final = "memory"
-PODS: Final = "pods"
-# A container that asks for nothing still weighs this much when nodes are compared
-# (kubernetes: pkg/scheduler/util/pod_resources.go).
-DEFAULT_CPU: Final = 100
-DEFAULT_MEMORY: Final = 200 * 1024 * 1024
 REMEMBERED: Final = 2048
+DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 Port = tuple[str, str, int]
-Resources = Mapping[str, int]
+Owner = tuple[str, str, str]
 
 # Images that are built in, by how their names begin.
 _SYSTEMS: Final = {
@@ -38,7 +40,7 @@ _SYSTEMS: Final = {
 
 _SPEC_FIELDS: Final = (
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints",
-    "containers", "initContainers", "overhead", "resources", "hostNetwork", "priority",
+    "overhead", "resources", "priority", "preemptionPolicy",
 )  # fmt: skip
 
 
@@ -51,17 +53,22 @@ class Shape:
     ports: tuple[Port, ...]
     node_selector: Mapping[str, str]
     node_affinity: JsonObject
-    pod_affinity: JsonObject
-    pod_anti_affinity: JsonObject
+    affinity: JsonObject
     tolerations: tuple[JsonObject, ...]
     spread: tuple[JsonObject, ...]
     priority: int
+    preempts: bool
+    images: tuple[str, ...]
     image_system: str = ""
 
     @property
     def simple(self) -> bool:
         """Other pods have no say in where this one may go, beyond taking up room."""
-        return not self.pod_affinity and not self.pod_anti_affinity and not self.spread
+        return (
+            not self.spread
+            and not self.affinity.get("podAffinity")
+            and not self.affinity.get("podAntiAffinity")
+        )
 
 
 @dataclass(slots=True, eq=False)
@@ -70,46 +77,91 @@ class PodInfo:
     uid: str
     namespace: str
     labels: Mapping[str, str]
-    owner: str
     shape: Shape
-    node: str = field(default="")
+    node: str = ""
     # Keys of the persistent volume claims it names.
     claims: tuple[str, ...] = ()
+    terms: Terms = NO_TERMS
+    # API version, kind and name of its controller.
+    controller: Owner | None = None
+    scheduler: str = DEFAULT_SCHEDULER
+    nominated: str = ""
+    start: float | None = None
+    terminating: bool = False
+    # It is going away because of a more important pod.
+    preempted: bool = False
+    generation: int = 0
+    version: str = ""
 
     @property
     def simple(self) -> bool:
         """Neither other pods nor volumes have a say in where this one may go."""
         return self.shape.simple and not self.claims
 
+    @property
+    def name(self) -> str:
+        return self.key.partition("/")[2]
 
-def resource_amount(name: str, value: Any) -> int:
-    return to_milli(value) if name == CPU else to_bytes(value)
+    @property
+    def priority(self) -> int:
+        return self.shape.priority
 
 
 class ShapeCache:
     def __init__(self) -> None:
         self._shapes: OrderedDict[bytes, Shape] = OrderedDict()
+        self._terms: dict[tuple[Shape, str], Terms] = {}
 
     def pod(self, obj: JsonObject) -> PodInfo:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
         owner = controller_of(obj)
-        return PodInfo(
+        shape = self.shape(spec, status)
+        metadata = obj["metadata"]
+        found = PodInfo(
             key=key_of(obj),
             uid=uid_of(obj),
             namespace=namespace_of(obj),
             labels=labels_of(obj),
-            owner="" if owner is None else owner["uid"],
-            shape=self.shape(obj.get("spec") or {}),
-            node=(obj.get("spec") or {}).get("nodeName") or "",
+            shape=shape,
+            node=spec.get("nodeName") or "",
             claims=tuple(_claims(obj)),
+            terms=self._terms_of(shape, namespace_of(obj)),
+            controller=None if owner is None else _owner(owner),
+            scheduler=spec.get("schedulerName") or DEFAULT_SCHEDULER,
+            nominated=status.get("nominatedNodeName") or "",
+            generation=int(metadata.get("generation") or 0),
+            version=metadata.get("resourceVersion") or "",
         )
+        if status.get("startTime"):
+            found.start = parse_rfc3339(status["startTime"])
+        if metadata.get("deletionTimestamp"):
+            found.terminating = True
+            found.preempted = _is_preempted(obj)
+        return found
 
-    def shape(self, spec: JsonObject) -> Shape:
+    def _terms_of(self, shape: Shape, namespace: str) -> Terms:
+        if not shape.affinity:
+            return NO_TERMS
+        found = self._terms.get((shape, namespace))
+        if found is None:
+            if len(self._terms) > REMEMBERED:
+                self._terms.clear()
+            found = self._terms[(shape, namespace)] = parse_terms(shape.affinity, namespace)
+        return found
+
+    def shape(self, spec: JsonObject, status: JsonObject | None = None) -> Shape:
         needs = {name: spec[name] for name in _SPEC_FIELDS if spec.get(name)}
+        running = {
+            each["name"]: each
+            for kind in ("containerStatuses", "initContainerStatuses")
+            for each in (status or {}).get(kind) or ()
+        }
         for kind in ("containers", "initContainers"):
-            if kind in needs:
-                needs[kind] = [_needs_of(container) for container in needs[kind]]
-        if system := _image_system(spec):
-            needs["imageSystem"] = system
+            needs[kind] = [
+                container_needs(each, running.get(each.get("name") or ""))
+                for each in spec.get(kind) or ()
+            ]
+        needs["images"] = list(_images(spec))
         signature = orjson.dumps(needs, option=orjson.OPT_SORT_KEYS)
         found = self._shapes.get(signature)
         if found is None:
@@ -119,9 +171,25 @@ class ShapeCache:
         return found
 
 
-def _image_system(spec: JsonObject) -> str:
+def _owner(reference: JsonObject) -> Owner:
+    return reference.get("apiVersion") or "", reference.get("kind") or "", reference["name"]
+
+
+def _is_preempted(pod: JsonObject) -> bool:
+    found = get_condition(pod, "DisruptionTarget") or {}
+    return found.get("status") == "True" and found.get("reason") == "PreemptionByScheduler"
+
+
+def _images(spec: JsonObject) -> Iterable[str]:
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or ():
+            name = str(container.get("image") or "")
+            tagged = name.rfind(":") > name.rfind("/")
+            yield name if tagged else f"{name}:latest"
+
+
+def _image_system(images: Iterable[str]) -> str:
     """The one operating system that the names of the images speak of, if they do."""
-    images = [str(container.get("image") or "") for container in spec.get("containers") or ()]
     systems = {
         system
         for image in images
@@ -139,77 +207,28 @@ def _claims(pod: JsonObject) -> Iterable[str]:
             yield f"{key_of(pod)}-{volume['name']}"
 
 
-def _needs_of(container: JsonObject) -> JsonObject:
-    ports = [port for port in container.get("ports") or () if port.get("hostPort")]
-    return {
-        "requests": (container.get("resources") or {}).get("requests") or {},
-        "restartPolicy": container.get("restartPolicy"),
-        "ports": ports,
-    }
-
-
 def _parse(signature: bytes, needs: JsonObject) -> Shape:
-    containers, init = needs.get("containers") or [], needs.get("initContainers") or []
     affinity = needs.get("affinity") or {}
-    sidecars = [each for each in init if each.get("restartPolicy") == "Always"]
-    requests = pod_requests(needs, containers, init)
+    requests = pod_requests(needs)
+    weight_cpu, weight_memory = weighed_requests(needs, requests)
+    images = needs["images"][len(needs["initContainers"]) :]
+    sidecars = [each for each in needs["initContainers"] if each["restartPolicy"] == "Always"]
     return Shape(
         signature=signature,
-        requests={name: amount for name, amount in requests.items() if amount},
-        weight_cpu=_weight(requests, [*containers, *sidecars], CPU, DEFAULT_CPU),
-        weight_memory=_weight(requests, [*containers, *sidecars], MEMORY, DEFAULT_MEMORY),
-        ports=tuple(_host_ports([*containers, *sidecars])),
+        requests={name: n for name, n in requests.items() if n and is_counted(name)},
+        weight_cpu=weight_cpu,
+        weight_memory=weight_memory,
+        ports=tuple(_host_ports([*sidecars, *needs["containers"]])),
         node_selector=needs.get("nodeSelector") or {},
         node_affinity=affinity.get("nodeAffinity") or {},
-        pod_affinity=affinity.get("podAffinity") or {},
-        pod_anti_affinity=affinity.get("podAntiAffinity") or {},
+        affinity=affinity,
         tolerations=tuple(needs.get("tolerations") or ()),
         spread=tuple(needs.get("topologySpreadConstraints") or ()),
         priority=int(needs.get("priority") or 0),
-        image_system=str(needs.get("imageSystem") or ""),
+        preempts=needs.get("preemptionPolicy") != "Never",
+        images=tuple(needs["images"]),
+        image_system=_image_system(images),
     )
-
-
-def pod_requests(
-    needs: JsonObject, containers: Iterable[JsonObject], init: Iterable[JsonObject]
-) -> dict[str, int]:
-    """All containers together, or the largest moment of initialisation if that is more."""
-    total: dict[str, int] = {}
-    for container in containers:
-        _add(total, container["requests"])
-    running: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in init:
-        if container.get("restartPolicy") == "Always":
-            _add(running, container["requests"])
-            _add(total, container["requests"])
-            moment = dict(running)
-        else:
-            moment = dict(running)
-            _add(moment, container["requests"])
-        _raise(peak, moment)
-    _raise(total, peak)
-    # Requests of the pod as a whole replace the sum (KEP-2837).
-    whole = (needs.get("resources") or {}).get("requests") or {}
-    total.update({name: resource_amount(name, value) for name, value in whole.items()})
-    _add(total, needs.get("overhead") or {})
-    return total
-
-
-def _add(total: dict[str, int], requests: Mapping[str, Any]) -> None:
-    for name, value in requests.items():
-        amount = value if isinstance(value, int) else resource_amount(name, value)
-        total[name] = total.get(name, 0) + amount
-
-
-def _raise(total: dict[str, int], least: Mapping[str, int]) -> None:
-    for name, amount in least.items():
-        total[name] = max(total.get(name, 0), amount)
-
-
-def _weight(requests: Resources, containers: Iterable[JsonObject], name: str, default: int) -> int:
-    silent = sum(1 for container in containers if name not in container["requests"])
-    return requests.get(name, 0) + silent * default
 
 
 def _host_ports(containers: Iterable[JsonObject]) -> Iterable[Port]:

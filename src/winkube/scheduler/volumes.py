@@ -5,11 +5,12 @@ decisions never choose the same one.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from winkube.api.meta import annotations_of, key_of, name_of
+from winkube.api.meta import annotations_of, key_of, labels_of, name_of
 from winkube.api.quantity import parse_quantity
 from winkube.api.volumes import (
     NO_PROVISIONER,
@@ -26,6 +27,14 @@ from winkube.base.types import JsonObject
 CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NO_MATCH = "node(s) didn't find available persistent volumes to bind"
 NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+# Labels that say where a volume is, each with its present name.
+PLACES = {
+    "topology.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
 
 Place = tuple[str, Mapping[str, str]]
 
@@ -46,6 +55,8 @@ class Volumes:
     find_class: Callable[[str], JsonObject | None] = lambda name: None
     candidates: Callable[[JsonObject], list[JsonObject]] = lambda claim: []
     _assumed: dict[str, str] = field(default_factory=dict)
+    # How many pods with a node use each claim.
+    _users: Counter[str] = field(default_factory=Counter)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def choose(self, claims: tuple[str, ...], place: Place) -> VolumeChoice:
@@ -117,6 +128,37 @@ class Volumes:
             return False
         delayed = waits_for_consumer(self.find_class(class_of(claim)))
         return not delayed or bool(claim["spec"].get("volumeName"))
+
+    # -- claims of one pod only, and volumes of a zone
+
+    def count(self, claims: tuple[str, ...], sign: int) -> None:
+        for key in claims:
+            self._users[key] += sign
+            if not self._users[key]:
+                del self._users[key]
+
+    def users(self, key: str) -> int:
+        return self._users.get(key, 0)
+
+    def is_for_one_pod(self, key: str) -> bool:
+        claim = self.find_claim(key)
+        return claim is not None and "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ())
+
+    def in_zone(self, claims: tuple[str, ...], labels: Mapping[str, str]) -> bool:
+        """Say whether the volumes that carry a zone or region are in that of the node."""
+        if not any(label in labels for label in PLACES):
+            return True
+        for key in claims:
+            name = ((self.find_claim(key) or {}).get("spec") or {}).get("volumeName") or ""
+            volume = self.find_volume(name) if name else None
+            wanted = labels_of(volume) if volume is not None else {}
+            for label in PLACES:
+                # A volume of several zones has them all in one value.
+                zones = wanted[label].split("__") if label in wanted else None
+                here = labels.get(label, labels.get(PLACES[label]))
+                if zones is not None and here not in zones:
+                    return False
+        return True
 
     # -- choices under way
 

@@ -6,39 +6,23 @@ nodes reads on from where it stopped, so one decision costs what changed since t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-import orjson
-
-from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
-from winkube.scheduler.counters import Counters, PodCounter
-from winkube.scheduler.node import NodeInfo, scheduling_facts
+from winkube.scheduler.counters import Counters
+from winkube.scheduler.node import NodeInfo, changed_aspects
+from winkube.scheduler.placed_terms import PlacedTerms
 from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.spreading import Spreading
+from winkube.scheduler.terms import Term, exact_label
 from winkube.scheduler.volumes import Volumes
 
 LOG_LIMIT: Final = 100_000
+ADDED: Final = frozenset(("added",))
+UNCHANGED: Final[frozenset[str]] = frozenset()
 
-
-class AntiTerm:
-    """One required anti-affinity term: whom it keeps away, and where pods that have it run."""
-
-    def __init__(self, term: JsonObject, namespace: str) -> None:
-        self.topology_key: str = term["topologyKey"]
-        selector = from_label_selector(term.get("labelSelector"))
-        # ``matches`` is about the pods kept away, ``by_node`` about the pods that keep away.
-        self.counter = PodCounter(term_namespaces(term, namespace), selector)
-
-
-def term_namespaces(term: JsonObject, own: str) -> frozenset[str] | None:
-    """The namespaces a pod affinity term looks at: None is every one.
-
-    Selecting namespaces by their labels is taken as all of them only when the selector is empty.
-    """
-    if term.get("namespaceSelector") == {}:
-        return None
-    return frozenset(term.get("namespaces") or (own,))
+Label = tuple[str, str]
 
 
 def _same(known: PodInfo, pod: PodInfo, node: str) -> bool:
@@ -47,20 +31,29 @@ def _same(known: PodInfo, pod: PodInfo, node: str) -> bool:
         and known.node == node
         and known.shape is pod.shape
         and known.labels == pod.labels
+        and known.terminating == pod.terminating
     )
 
 
 class World:
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}
-        self.counters = Counters()
+        self.counters = Counters(self._pods_about)
         self.volumes = Volumes()
-        self.zones: Counter[str] = Counter()
+        self.spreading = Spreading()
+        # Which namespaces there are, by name, with their labels.
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.budgets: Callable[[], Iterable[JsonObject]] = lambda: ()
+        # How many nodes have an image.
+        self.images: Counter[str] = Counter()
         # Grows with every change: equal numbers mean an unchanged picture.
         self.version = 0
-        # Required anti-affinity of pods that run, each distinct term once.
-        self.anti_terms: dict[bytes, AntiTerm] = {}
+        self.terms = PlacedTerms()
+        # Pods that wait for others to leave a node, by node and uid.
+        self.nominated: dict[str, dict[str, PodInfo]] = {}
+        self._nominees: dict[str, str] = {}
         self._pods: dict[str, PodInfo] = {}
+        self._labels: dict[Label, dict[str, PodInfo]] = {}
         self._log: list[str] = []
         self._log_start = 0
         self._objects: dict[str, JsonObject] = {}
@@ -68,43 +61,42 @@ class World:
 
     # -- nodes
 
-    def set_node(self, obj: JsonObject) -> bool:
-        """Add or update; say whether it matters to scheduling."""
+    def set_node(self, obj: JsonObject) -> frozenset[str]:
+        """Add or update; say what of it changed that matters to scheduling."""
         name = obj["metadata"]["name"]
         old = self._objects.get(name)
         self._objects[name] = obj
-        if old is not None and scheduling_facts(old) == scheduling_facts(obj):
-            return False
+        changed = ADDED if old is None else changed_aspects(old, obj)
+        if not changed:
+            return UNCHANGED
         node = self.nodes.get(name)
         if node is None:
             node = self.nodes[name] = NodeInfo(name)
             for pod in self._waiting.pop(name, {}).values():
                 node.add(pod)
-        else:
-            self._leave_zone(node.zone)
         zone = node.zone
+        self.images.subtract(node.images.keys())
         node.update(obj)
+        self.images.update(node.images.keys())
         self.counters.rezone(node.pods.values(), zone, node.zone)
-        self.zones[node.zone] += 1
         self._changed(name)
-        return True
+        return changed
 
-    def remove_node(self, name: str) -> None:
-        self._objects.pop(name, None)
+    def remove_node(self, name: str) -> JsonObject | None:
+        obj = self._objects.pop(name, None)
         node = self.nodes.pop(name, None)
         if node is None:
-            return
+            return None
         # Its pods may outlive it for a while; should it come back, they count again.
         if node.pods:
             self._waiting[name] = dict(node.pods)
             self.counters.rezone(node.pods.values(), node.zone, "")
-        self._leave_zone(node.zone)
+        self.images.subtract(node.images.keys())
         self._changed(name)
+        return obj
 
-    def _leave_zone(self, zone: str) -> None:
-        self.zones[zone] -= 1
-        if self.zones[zone] <= 0:
-            del self.zones[zone]
+    def labels_of_namespace(self, name: str) -> Mapping[str, str]:
+        return self.namespaces.get(name, {})
 
     # -- pods
 
@@ -119,49 +111,72 @@ class World:
         known = self._pods.get(pod.key)
         if known is not None:
             if _same(known, pod, node):
+                known.start, known.preempted = pod.start, pod.preempted
                 return
             self.displace(pod.key)
         pod.node = node
         self._pods[pod.key] = pod
+        for label in pod.labels.items():
+            self._labels.setdefault(label, {})[pod.key] = pod
         target = self.nodes.get(node)
         if target is not None:
             target.add(pod)
         else:
             self._waiting.setdefault(node, {})[pod.key] = pod
-        self.counters.change(pod, 1, target.zone if target else "")
-        self._count_anti_terms(pod, 1)
-        self._changed(node)
+        self._count(pod, 1, target)
 
     def displace(self, key: str) -> PodInfo | None:
         """The pod takes up no room any more."""
         pod = self._pods.pop(key, None)
         if pod is None:
             return None
+        for label in pod.labels.items():
+            pods = self._labels[label]
+            pods.pop(key, None)
+            if not pods:
+                del self._labels[label]
         target = self.nodes.get(pod.node)
         if target is not None:
             target.remove(pod)
         self._waiting.get(pod.node, {}).pop(key, None)
-        self.counters.change(pod, -1, target.zone if target else "")
-        self._count_anti_terms(pod, -1)
-        self._changed(pod.node)
+        self._count(pod, -1, target)
         return pod
 
-    def _count_anti_terms(self, pod: PodInfo, sign: int) -> None:
-        required = pod.shape.pod_anti_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-        for term in required or ():
-            key = orjson.dumps([pod.namespace, term], option=orjson.OPT_SORT_KEYS)
-            found = self.anti_terms.get(key)
-            if found is None:
-                found = self.anti_terms[key] = AntiTerm(term, pod.namespace)
-            found.counter.by_node[pod.node] += sign
-            if found.counter.by_node[pod.node] <= 0:
-                del found.counter.by_node[pod.node]
-            if not found.counter.by_node:
-                del self.anti_terms[key]
+    def _count(self, pod: PodInfo, sign: int, node: NodeInfo | None) -> None:
+        self.counters.change(pod, sign, node.zone if node else "")
+        self.volumes.count(pod.claims, sign)
+        if pod.terms.any:
+            self.terms.change(pod, sign)
+        self._changed(pod.node)
 
-    def is_shunned(self, pod: PodInfo) -> bool:
-        """Say whether a pod that runs wants this one kept away from it."""
-        return any(term.counter.matches(pod) for term in self.anti_terms.values())
+    def _pods_about(self, term: Term) -> Iterable[tuple[PodInfo, str]]:
+        label = exact_label(term.selector)
+        pods = self._pods if label is None else self._labels.get(label, {})
+        for pod in pods.values():
+            node = self.nodes.get(pod.node)
+            yield pod, node.zone if node else ""
+
+    # -- pods that were promised a node
+
+    def nominate(self, pod: PodInfo, node: str) -> None:
+        """Keep room for the pod on this node; an empty name keeps none."""
+        old = self._nominees.pop(pod.uid, "")
+        if old:
+            promised = self.nominated[old]
+            promised.pop(pod.uid, None)
+            if not promised:
+                del self.nominated[old]
+            self._changed(old)
+        if node:
+            self._nominees[pod.uid] = node
+            self.nominated.setdefault(node, {})[pod.uid] = pod
+            self._changed(node)
+
+    def nominee(self, uid: str) -> PodInfo | None:
+        return self.nominated.get(self._nominees.get(uid, ""), {}).get(uid)
+
+    def nomination_of(self, uid: str) -> str:
+        return self._nominees.get(uid, "")
 
     # -- the log of changes
 
@@ -182,11 +197,3 @@ class World:
         if position < self._log_start:
             return None
         return self._log[position - self._log_start :]
-
-    def domains(self, topology_key: str) -> Mapping[str, list[NodeInfo]]:
-        found: dict[str, list[NodeInfo]] = {}
-        for node in self.nodes.values():
-            value = node.labels.get(topology_key)
-            if value is not None:
-                found.setdefault(value, []).append(node)
-        return found

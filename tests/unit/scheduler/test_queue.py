@@ -1,9 +1,12 @@
 from winkube.aio.backoff import Backoff
-from winkube.scheduler.queue import SchedulingQueue
+from winkube.scheduler.events import ClusterEvent
+from winkube.scheduler.queue import SchedulingQueue, Waiting
 from winkube.scheduler.shape import PodInfo, ShapeCache
 from winkube.testing.fake_clock import FakeClock
 
 SHAPES = ShapeCache()
+RULES = frozenset(("NodeResourcesFit",))
+EVENT = ClusterEvent(node=frozenset(("added",)))
 
 
 def pod(name: str, priority: int = 0) -> PodInfo:
@@ -15,11 +18,11 @@ def queue(clock: FakeClock) -> SchedulingQueue:
     return SchedulingQueue(clock, Backoff(first=1.0, ceiling=10.0), 300.0)
 
 
-def names(waiting: SchedulingQueue) -> list[str]:
+def names(waiting: SchedulingQueue, rules: frozenset[str] = RULES) -> list[str]:
     found = []
     while (entry := waiting.pop_now()) is not None:
         found.append(entry.pod.uid)
-        waiting.park(entry)
+        waiting.park(entry, rules)
     return found
 
 
@@ -32,21 +35,76 @@ def test_priority_first_then_age() -> None:
     assert names(waiting) == ["vip", "old", "young"]
 
 
-def test_parked_pod_waits_for_a_change_and_its_back_off() -> None:
+def test_a_pod_that_was_tried_goes_behind_those_that_were_not() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("first"))
+    assert names(waiting) == ["first"]
+    clock.advance(2)
+    waiting.add(pod("second"))
+    clock.advance(2)
+    waiting.happened(EVENT)
+    assert names(waiting) == ["first", "second"]
+    waiting.add(pod("third"))
+    clock.advance(20)
+    waiting.happened(EVENT)
+    assert names(waiting)[:1] == ["third"]
+
+
+def test_parked_pod_waits_for_a_change_and_is_tried_early_when_nothing_else_is_to_do() -> None:
     clock = FakeClock()
     waiting = queue(clock)
     waiting.add(pod("p"))
     assert names(waiting) == ["p"]
     clock.advance(0.5)
     assert names(waiting) == []
-    waiting.move_all()
-    assert names(waiting) == []
-    clock.advance(0.6)
+    waiting.happened(EVENT)
     assert names(waiting) == ["p"]
-    clock.advance(1.5)
-    waiting.move_all()
+
+
+def test_back_off_lets_others_go_first() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("p", 1000))
+    assert names(waiting) == ["p"]
+    clock.advance(0.1)
+    waiting.happened(EVENT)
+    waiting.add(pod("q"))
+    entry = waiting.pop_now()
+    assert entry is not None
+    assert entry.pod.uid == "q"
+
+
+def test_only_pods_the_event_can_help_are_moved() -> None:
+    clock = FakeClock()
+
+    def helps(event: ClusterEvent, entry: Waiting) -> bool:
+        return entry.pod.uid == "lucky"
+
+    waiting = SchedulingQueue(clock, Backoff(first=1.0, ceiling=10.0), 300.0, helps)
+    for number, name in enumerate(("lucky", "other")):
+        waiting.add(pod(name, number))
+    assert sorted(names(waiting)) == ["lucky", "other"]
+    clock.advance(5)
+    waiting.happened(EVENT)
+    assert names(waiting) == ["lucky"]
+
+
+def test_held_pod_waits_until_it_is_released() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("p"))
+    assert names(waiting) == ["p"]
+    waiting.hold("p")
+    clock.advance(5)
+    waiting.happened(EVENT)
     assert names(waiting) == []
-    clock.advance(0.6)
+    waiting.release("default/p", "p")
+    clock.advance(1)
+    waiting.happened(EVENT)
+    assert names(waiting) == ["p"]
+    waiting.hold("p")
+    waiting.release("default/p", "p", try_now=True)
     assert names(waiting) == ["p"]
 
 
@@ -59,12 +117,14 @@ def test_parked_pod_is_tried_again_after_a_long_while() -> None:
     assert names(waiting) == ["p"]
 
 
-def test_changed_pod_is_tried_at_once() -> None:
+def test_changed_pod_is_tried_again() -> None:
     clock = FakeClock()
     waiting = queue(clock)
     waiting.add(pod("p"))
     assert names(waiting) == ["p"]
-    waiting.add(pod("p"))
+    waiting.update(pod("p"), try_now=False)
+    assert names(waiting) == []
+    waiting.update(pod("p"), try_now=True)
     assert names(waiting) == ["p"]
 
 
@@ -87,3 +147,13 @@ def test_failed_binding_comes_back_after_its_back_off() -> None:
     assert names(waiting) == []
     clock.advance(1.1)
     assert names(waiting) == ["p"]
+
+
+def test_pod_that_no_rule_refused_is_tried_again_without_an_event() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("p"))
+    assert names(waiting, frozenset()) == ["p"]
+    assert names(waiting, frozenset()) == []
+    clock.advance(1.1)
+    assert names(waiting, frozenset()) == ["p"]

@@ -1,7 +1,8 @@
 from winkube.api.errors import InternalError
 from winkube.base.types import JsonObject
-from winkube.client.resource import EVENTS, NODES, PODS
+from winkube.client.resource import NODES, PODS
 from winkube.scheduler.config import SchedulerConfig
+from winkube.scheduler.recorder import EVENTS
 from winkube.scheduler.scheduler import Scheduler
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
@@ -25,7 +26,7 @@ def node_of(api: FakeApi, name: str) -> str:
 
 
 def events(api: FakeApi, reason: str) -> list[str]:
-    return [event["message"] for event in api.all(EVENTS) if event["reason"] == reason]
+    return [event["note"] for event in api.all(EVENTS) if event["reason"] == reason]
 
 
 async def test_pod_is_bound_and_the_event_says_where() -> None:

@@ -3,7 +3,6 @@ from typing import Any
 
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
-    EVENTS,
     NODES,
     PERSISTENTVOLUMECLAIMS,
     PERSISTENTVOLUMES,
@@ -11,7 +10,8 @@ from winkube.client.resource import (
     STORAGECLASSES,
 )
 from winkube.scheduler.decision import Decider
-from winkube.scheduler.plugins.order import default_plugins
+from winkube.scheduler.profile import default_profile
+from winkube.scheduler.recorder import EVENTS
 from winkube.scheduler.scheduler import Scheduler
 from winkube.scheduler.shape import PodInfo, ShapeCache
 from winkube.scheduler.volumes import CONFLICT, NO_MATCH, NO_VOLUME, Volumes
@@ -163,12 +163,11 @@ def test_decision_follows_the_volume_and_says_why_not() -> None:
     for name in ("a", "b"):
         world.set_node(node(name))
     world.volumes = volumes(bound("c", "v"), volume("v", "b"))
-    decider = Decider(world, default_plugins())
+    decider = Decider(default_profile(), world, tie_break=lambda: 0.0)
     assert decider.choose(info("c")) == "b"
     assert decider.choose(info("missing")) is None
     assert decider.diagnose(info("missing")).message() == (
-        '0/2 nodes are available: persistentvolumeclaim "missing" not found. preemption: '
-        "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+        '0/2 nodes are available: persistentvolumeclaim "missing" not found.'
     )
     world.volumes = volumes(bound("c", "v"), volume("v", "x"))
     assert (
@@ -233,8 +232,6 @@ async def test_pod_is_decided_again_when_its_volume_cannot_be_made() -> None:
         await asyncio.sleep(0.02)
         await api.patch(PERSISTENTVOLUMECLAIMS, "c", {"metadata": {"annotations": {key: None}}})
         await eventually(
-            lambda: any(
-                "provisioning failed for PVC" in event["message"] for event in api.all(EVENTS)
-            )
+            lambda: any("provisioning failed for PVC" in event["note"] for event in api.all(EVENTS))
         )
         await eventually(lambda: selected() == "a")

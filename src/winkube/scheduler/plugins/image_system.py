@@ -7,10 +7,9 @@ are. Any other image, and any pod with a node selector, is placed as upstream pl
 
 from typing import Final
 
+from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.node import NodeInfo
 from winkube.scheduler.plugins.plugin import MAX_SCORE, Plugin
-from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.world import World
 
 _SYSTEM_LABEL: Final = "kubernetes.io/os"
 
@@ -18,9 +17,10 @@ _SYSTEM_LABEL: Final = "kubernetes.io/os"
 class ImageSystem(Plugin):
     name = "ImageSystem"
     static = True
+    scores = True
 
-    def score(self, pod: PodInfo, node: NodeInfo, world: World) -> float:
-        system = pod.shape.image_system
+    def score(self, cycle: Cycle, node: NodeInfo) -> int:
+        system = cycle.shape.image_system
         if not system or node.labels.get(_SYSTEM_LABEL) == system:
             return MAX_SCORE
-        return 0.0
+        return 0

@@ -1,117 +1,222 @@
-"""podAffinity and podAntiAffinity, also the anti-affinity of pods that run already."""
+"""podAffinity and podAntiAffinity, also what pods that run already say about others.
 
-from collections.abc import Iterable, Mapping
+(kubernetes: plugins/interpodaffinity)
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from winkube.api.selectors import from_label_selector
-from winkube.base.types import JsonObject
-from winkube.scheduler.counters import PodCounter
+from winkube.api.meta import labels_of
+from winkube.api.selectors import NOTHING
+from winkube.scheduler import placed_terms
+from winkube.scheduler.cycle import Cycle
+from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, ClusterEvent
 from winkube.scheduler.node import NodeInfo
-from winkube.scheduler.plugins.plugin import MAX_SCORE, NO_REASON, Plugin
+from winkube.scheduler.plugins.plugin import MAX_SCORE, Plugin, Refusal
 from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.world import World, term_namespaces
+from winkube.scheduler.terms import Term
+from winkube.scheduler.world import World
 
-AFFINITY: Final = "node(s) didn't match pod affinity rules"
-ANTI_AFFINITY: Final = "node(s) didn't match pod anti-affinity rules"
-EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+AFFINITY: Final = Refusal(("node(s) didn't match pod affinity rules",), resolvable=False)
+ANTI_AFFINITY: Final = Refusal(("node(s) didn't match pod anti-affinity rules",))
+EXISTING: Final = Refusal(("node(s) didn't satisfy existing pods anti-affinity rules",))
+
+# A topology key with a value.
+Place = tuple[str, str]
+
+
+def resolved(terms: Iterable[Term], world: World) -> tuple[Term, ...]:
+    """The terms with the namespaces their selectors mean now spelled out."""
+    return tuple(_resolved(term, world) for term in terms)
+
+
+def _resolved(term: Term, world: World) -> Term:
+    selector = term.namespace_selector
+    if selector.nothing or selector.empty:
+        return term
+    named = {name for name, labels in world.namespaces.items() if selector.matches(labels)}
+    return replace(term, namespaces=term.namespaces | named, namespace_selector=NOTHING)
+
+
+def matches_all(terms: Sequence[Term], pod: PodInfo, world: World) -> bool:
+    return bool(terms) and all(term.matches(pod, world.labels_of_namespace) for term in terms)
+
+
+def _places(by_node: Mapping[str, int], key: str, world: World) -> Iterable[tuple[Place, int]]:
+    for name, count in by_node.items():
+        node = world.nodes.get(name)
+        if node is not None and key in node.labels:
+            yield (key, node.labels[key]), count
+
+
+class _Counts:
+    def __init__(self, cycle: Cycle) -> None:
+        self._pod, self._world = pod, world = cycle.pod, cycle.world
+        self.together = resolved(pod.terms.affinity, world)
+        self.apart = resolved(pod.terms.anti_affinity, world)
+        self.affinity: Counter[Place] = Counter()
+        self.anti: Counter[Place] = Counter()
+        self.existing: Counter[Place] = Counter()
+        for each in world.terms.against(pod, world.labels_of_namespace):
+            self._count(self.existing, each.by_node, each.term)
+        if self.together:
+            matching = world.counters.of(self.together, with_terminating=True)
+            for term in self.together:
+                self._count(self.affinity, matching.by_node, term)
+        for term in self.apart:
+            matching = world.counters.of((term,), with_terminating=True)
+            self._count(self.anti, matching.by_node, term)
+
+    def _count(self, counts: Counter[Place], by_node: Mapping[str, int], term: Term) -> None:
+        for place, count in _places(by_node, term.topology_key, self._world):
+            counts[place] += count
+
+    def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
+        world = self._world
+        for term in pod.terms.anti_affinity:
+            if term.matches(self._pod, world.labels_of_namespace):
+                _shift(self.existing, node, term, sign)
+        if matches_all(self.together, pod, world):
+            for term in self.together:
+                _shift(self.affinity, node, term, sign)
+        for term in self.apart:
+            if term.matches(pod, world.labels_of_namespace):
+                _shift(self.anti, node, term, sign)
+
+    def refusal(self, node: NodeInfo) -> Refusal | None:
+        if self.together and not self._meets_affinity(node):
+            return AFFINITY
+        labels = node.labels
+        for term in self.apart if self.anti else ():
+            value = labels.get(term.topology_key)
+            if value is not None and self.anti[(term.topology_key, value)] > 0:
+                return ANTI_AFFINITY
+        if self.existing and any(self.existing[place] > 0 for place in labels.items()):
+            return EXISTING
+        return None
+
+    def _meets_affinity(self, node: NodeInfo) -> bool:
+        present = True
+        for term in self.together:
+            value = node.labels.get(term.topology_key)
+            if value is None:
+                return False
+            present &= self.affinity[(term.topology_key, value)] > 0
+        # The first pod of a group that wants its own company may go anywhere.
+        alone = not any(self.affinity.values())
+        return present or (alone and matches_all(self.together, self._pod, self._world))
+
+
+def _shift(counts: Counter[Place], node: NodeInfo, term: Term, sign: int) -> None:
+    value = node.labels.get(term.topology_key)
+    if value is not None:
+        counts[(term.topology_key, value)] += sign
+
+
+class _Scores:
+    def __init__(self) -> None:
+        self.by_key: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Scores are not asked for on trial."""
+
+    def add(self, term: Term, by_node: Mapping[str, int], weight: int, world: World) -> None:
+        for (key, value), count in _places(by_node, term.topology_key, world):
+            self.by_key[key][value] += weight * count
 
 
 class InterPodAffinity(Plugin):
     name = "InterPodAffinity"
+    relational = True
+    filters = True
+    scores = True
 
-    def __init__(self) -> None:
-        self._kept: tuple[tuple[int, str], _Terms] | None = None
+    def __init__(self, hard_weight: int = 1, *, ignore_existing: bool = False) -> None:
+        self._hard_weight = hard_weight
+        self._ignore_existing = ignore_existing
 
-    def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
-        shape = pod.shape
-        if not shape.pod_affinity and not shape.pod_anti_affinity and not world.anti_terms:
-            return NO_REASON
-        terms = self._terms(pod, world)
-        if not terms.meets_affinity(node):
-            return (AFFINITY,)
-        if terms.meets_any(terms.apart, node):
-            return (ANTI_AFFINITY,)
-        if terms.meets_any(terms.existing, node):
-            return (EXISTING,)
-        return NO_REASON
-
-    def score(self, pod: PodInfo, node: NodeInfo, world: World) -> float:
-        wanted = pod.shape.pod_affinity.get(PREFERRED) or ()
-        unwanted = pod.shape.pod_anti_affinity.get(PREFERRED) or ()
-        whole = sum(entry["weight"] for entry in (*wanted, *unwanted))
-        if not whole:
-            return 0.0
-        terms = self._terms(pod, world)
-        met = sum(weight for domains, weight in terms.preferred if domains.holds(node))
-        return float(MAX_SCORE * (met + whole) / (2 * whole))
-
-    def _terms(self, pod: PodInfo, world: World) -> "_Terms":
-        decision = (world.version, pod.key)
-        if self._kept is None or self._kept[0] != decision:
-            self._kept = (decision, _Terms(pod, world))
-        return self._kept[1]
-
-
-class _Domain:
-    """Where pods of a term stand: the values of its topology key that have at least one."""
-
-    def __init__(self, key: str, by_node: Mapping[str, int], world: World) -> None:
-        self._key = key
-        nodes = (world.nodes.get(name) for name, count in by_node.items() if count > 0)
-        self.values = {
-            node.labels[key] for node in nodes if node is not None and key in node.labels
-        }
-
-    def holds(self, node: NodeInfo) -> bool:
-        value = node.labels.get(self._key)
-        return value is not None and value in self.values
-
-    def known(self, node: NodeInfo) -> bool:
-        return self._key in node.labels
-
-
-class _Terms:
-    def __init__(self, pod: PodInfo, world: World) -> None:
-        self._pod, self._world = pod, world
-        required = pod.shape.pod_affinity.get(REQUIRED) or ()
-        self.together = [self._domain(term) for term in required]
-        apart = pod.shape.pod_anti_affinity.get(REQUIRED) or ()
-        self.apart = [self._domain(term)[0] for term in apart]
-        self.existing = [
-            _Domain(term.topology_key, term.counter.by_node, world)
-            for term in world.anti_terms.values()
-            if term.counter.matches(pod)
-        ]
-        self.preferred = [
-            *self._weighted(pod.shape.pod_affinity, 1),
-            *self._weighted(pod.shape.pod_anti_affinity, -1),
-        ]
-
-    def meets_affinity(self, node: NodeInfo) -> bool:
-        if not self.together:
-            return True
-        if not all(domain.known(node) for domain, _ in self.together):
+    def begin(self, cycle: Cycle) -> bool:
+        pod, world = cycle.pod, cycle.world
+        own = pod.terms.affinity or pod.terms.anti_affinity
+        if not own and not world.terms.against(pod, world.labels_of_namespace):
             return False
-        if all(domain.holds(node) for domain, _ in self.together):
+        cycle.states[self.name] = _Counts(cycle)
+        return True
+
+    def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
+        state = cycle.states[self.name]
+        return state.refusal(node) if isinstance(state, _Counts) else None
+
+    # -- scores
+
+    def begin_scores(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> bool:
+        pod, world = cycle.pod, cycle.world
+        if self._ignore_existing and not pod.terms.soft:
+            return False
+        scores = _Scores()
+        for sign, terms in ((1, pod.terms.preferred), (-1, pod.terms.avoided)):
+            for term in resolved(terms, world):
+                counter = world.counters.of((replace(term, weight=0),), with_terminating=True)
+                scores.add(term, counter.by_node, sign * term.weight, world)
+        for each in world.terms.about(pod, world.labels_of_namespace):
+            weight = self._weight(each.kind, each.term)
+            if weight:
+                scores.add(each.term, each.by_node, weight, world)
+        cycle.states[f"{self.name} scores"] = scores
+        return bool(scores.by_key)
+
+    def _weight(self, kind: str, term: Term) -> int:
+        if kind == placed_terms.HARD:
+            return self._hard_weight
+        return term.weight if kind == placed_terms.PREFERRED else -term.weight
+
+    def score(self, cycle: Cycle, node: NodeInfo) -> int:
+        state = cycle.states[f"{self.name} scores"]
+        if not isinstance(state, _Scores):
+            return 0
+        return sum(
+            values[node.labels[key]] for key, values in state.by_key.items() if key in node.labels
+        )
+
+    def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:
+        least, most = min(raw), max(raw)
+        if most == least:
+            return [0] * len(raw)
+        return [int(float(MAX_SCORE) * (float(each - least) / (most - least))) for each in raw]
+
+    # -- hints
+
+    def hint(self, event: ClusterEvent, pod: PodInfo, world: World) -> bool:
+        if event.is_node:
+            return _node_helps(event, pod)
+        old, new = event.old_pod, event.new_pod
+        together, apart = pod.terms.affinity, pod.terms.anti_affinity
+        if old is not None and new is not None:
+            comes = not matches_all(together, old, world) and matches_all(together, new, world)
+            goes = matches_all(apart, old, world) and not matches_all(apart, new, world)
+            return comes or goes
+        if new is not None:
+            return matches_all(together, new, world)
+        if old is None:
+            return False
+        # Upstream looks only at the pod's own terms; the terms of the one that left count as well,
+        # or a pod they kept away would wait for the long flush.
+        freed = any(t.matches(pod, world.labels_of_namespace) for t in old.terms.anti_affinity)
+        return freed or matches_all(apart, old, world)
+
+
+def _node_helps(event: ClusterEvent, pod: PodInfo) -> bool:
+    if not event.node & {NODE_ADDED, NODE_LABELS} or event.new_node is None:
+        return False
+    new = labels_of(event.new_node)
+    if event.old_node is None:
+        wanted = any(term.topology_key in new for term in pod.terms.affinity)
+        return wanted or bool(pod.terms.anti_affinity) or not pod.terms.any
+    old = labels_of(event.old_node)
+    for term in (*pod.terms.affinity, *pod.terms.anti_affinity):
+        before, after = old.get(term.topology_key), new.get(term.topology_key)
+        if before != after and (after is not None or term in pod.terms.anti_affinity):
             return True
-        # The first pod of a group that wants its own company may go anywhere.
-        nobody = not any(domain.values for domain, _ in self.together)
-        return nobody and all(counter.matches(self._pod) for _, counter in self.together)
-
-    def meets_any(self, domains: Iterable[_Domain], node: NodeInfo) -> bool:
-        return any(domain.holds(node) for domain in domains)
-
-    def _weighted(self, affinity: JsonObject, sign: int) -> list[tuple[_Domain, int]]:
-        return [
-            (self._domain(entry["podAffinityTerm"])[0], sign * int(entry["weight"]))
-            for entry in affinity.get(PREFERRED) or ()
-        ]
-
-    def _domain(self, term: JsonObject) -> tuple[_Domain, PodCounter]:
-        namespaces = term_namespaces(term, self._pod.namespace)
-        selector = from_label_selector(term.get("labelSelector"))
-        key = ("affinity", namespaces, selector)
-        counter = self._world.counters.counter(key, namespaces, selector, self._world.pods)
-        return _Domain(term["topologyKey"], counter.by_node, self._world), counter
+    return not pod.terms.any

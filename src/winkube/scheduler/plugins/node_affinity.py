@@ -1,49 +1,109 @@
 """nodeSelector and nodeAffinity: which nodes a pod wants, and which it would like."""
 
+from collections.abc import Mapping, Sequence
+from typing import Final
+
 from winkube.api import node_selector
+from winkube.api.meta import labels_of, name_of
 from winkube.base.types import JsonObject
+from winkube.scheduler.cycle import Cycle
+from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, ClusterEvent
 from winkube.scheduler.node import NodeInfo
-from winkube.scheduler.plugins.plugin import MAX_SCORE, NO_REASON, Plugin
+from winkube.scheduler.plugins.plugin import Plugin, Refusal, by_largest
 from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.terms import PREFERRED, REQUIRED
 from winkube.scheduler.world import World
 
+POD: Final = Refusal(("node(s) didn't match Pod's node affinity/selector",), resolvable=False)
+ENFORCED: Final = Refusal(
+    ("node(s) didn't match scheduler-enforced node affinity",), resolvable=False
+)
+CONFLICT: Final = Refusal(("pod affinity terms conflict",), resolvable=False)
 
-def matches_term(node: NodeInfo, term: JsonObject) -> bool:
-    return node_selector.matches_term(node.name, node.labels, term)
+Labels = Mapping[str, str]
+
+
+def _matches_any(required: JsonObject, name: str, labels: Labels) -> bool:
+    terms = required.get("nodeSelectorTerms") or ()
+    return any(node_selector.matches_term(name, labels, term) for term in terms)
+
+
+def is_wanted(pod: PodInfo, name: str, labels: Labels) -> bool:
+    selector = pod.shape.node_selector
+    if selector and not selector.items() <= labels.items():
+        return False
+    required = pod.shape.node_affinity.get(REQUIRED)
+    return required is None or _matches_any(required, name, labels)
 
 
 def matches_node(pod: PodInfo, node: NodeInfo) -> bool:
-    if not pod.shape.node_selector.items() <= node.labels.items():
-        return False
-    required = pod.shape.node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    return any(matches_term(node, term) for term in required.get("nodeSelectorTerms") or ())
+    return is_wanted(pod, node.name, node.labels)
 
 
 class NodeAffinity(Plugin):
     name = "NodeAffinity"
     static = True
-    resolvable = False
+    filters = True
+    scores = True
 
-    def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
-        if matches_node(pod, node):
-            return NO_REASON
-        return ("node(s) didn't match Pod's node affinity/selector",)
+    def __init__(self, added: JsonObject | None = None) -> None:
+        self._required: JsonObject | None = (added or {}).get(REQUIRED)
+        self._preferred: list[JsonObject] = (added or {}).get(PREFERRED) or []
 
-    def score(self, pod: PodInfo, node: NodeInfo, world: World) -> float:
-        """The share of the preferences, by weight, that this node meets."""
-        preferred = pod.shape.node_affinity.get("preferredDuringSchedulingIgnoredDuringExecution")
-        if not preferred:
-            return 0.0
-        whole = sum(entry["weight"] for entry in preferred)
-        met = sum(
-            entry["weight"]
-            for entry in preferred
-            if not _is_empty(entry["preference"]) and matches_term(node, entry["preference"])
+    def refuse(self, cycle: Cycle) -> Refusal | None:
+        return CONFLICT if self.only(cycle) == frozenset() else None
+
+    def only(self, cycle: Cycle) -> frozenset[str] | None:
+        required = cycle.shape.node_affinity.get(REQUIRED)
+        terms = (required or {}).get("nodeSelectorTerms") or ()
+        found: frozenset[str] = frozenset()
+        for term in terms:
+            names = _named(term)
+            if names is None:
+                return None
+            found |= names
+        return found if terms else None
+
+    def begin(self, cycle: Cycle) -> bool:
+        shape = cycle.shape
+        return bool(shape.node_selector or self._required or shape.node_affinity.get(REQUIRED))
+
+    def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
+        if self._required and not _matches_any(self._required, node.name, node.labels):
+            return ENFORCED
+        return None if matches_node(cycle.pod, node) else POD
+
+    def begin_scores(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> bool:
+        return bool(self._preferred or cycle.shape.node_affinity.get(PREFERRED))
+
+    def score(self, cycle: Cycle, node: NodeInfo) -> int:
+        """The weights of the preferences this node meets."""
+        preferred = cycle.shape.node_affinity.get(PREFERRED) or ()
+        return sum(
+            int(entry["weight"])
+            for entry in (*self._preferred, *preferred)
+            if node_selector.matches_term(node.name, node.labels, entry["preference"])
         )
-        return MAX_SCORE * met / whole if whole else 0.0
+
+    def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:
+        return by_largest(raw)
+
+    def hint(self, event: ClusterEvent, pod: PodInfo, world: World) -> bool:
+        if not event.node & {NODE_ADDED, NODE_LABELS} or event.new_node is None:
+            return False
+        name, labels = name_of(event.new_node), labels_of(event.new_node)
+        if self._required and not _matches_any(self._required, name, labels):
+            return False
+        if not is_wanted(pod, name, labels):
+            return False
+        return event.old_node is None or not is_wanted(pod, name, labels_of(event.old_node))
 
 
-def _is_empty(term: JsonObject) -> bool:
-    return not term.get("matchExpressions") and not term.get("matchFields")
+def _named(term: JsonObject) -> frozenset[str] | None:
+    """The names of the nodes a term speaks of, None when it speaks of others too."""
+    found: frozenset[str] | None = None
+    for each in term.get("matchFields") or ():
+        if each["key"] == "metadata.name" and each.get("operator") == "In":
+            names = frozenset(each.get("values") or ())
+            found = names if found is None else found & names
+    return found

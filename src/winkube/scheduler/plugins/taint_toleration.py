@@ -1,65 +1,87 @@
 """Taints keep pods away unless they are tolerated; cordoned nodes are a taint in disguise."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from winkube.api.node_selector import is_tolerated
 from winkube.base.types import JsonObject
+from winkube.scheduler.cycle import Cycle
+from winkube.scheduler.events import NODE_ADDED, NODE_TAINTS, ClusterEvent
 from winkube.scheduler.node import NodeInfo
-from winkube.scheduler.plugins.plugin import MAX_SCORE, NO_REASON, Plugin
+from winkube.scheduler.plugins.plugin import Plugin, Refusal, by_largest
 from winkube.scheduler.shape import PodInfo
 from winkube.scheduler.world import World
 
-UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+UNSCHEDULABLE: Final = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+CORDONED: Final = Refusal(("node(s) were unschedulable",), resolvable=False)
+_HARD: Final = ("NoSchedule", "NoExecute")
 
 
-def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
-        return False
-    if toleration.get("operator") == "Exists":
-        return True
-    if not toleration.get("key"):
-        return False
-    return (toleration.get("value") or "") == (taint.get("value") or "")
-
-
-def is_tolerated(tolerations: Iterable[JsonObject], taint: JsonObject) -> bool:
-    return any(tolerates(toleration, taint) for toleration in tolerations)
+def untolerated(taints: Iterable[JsonObject], pod: PodInfo) -> JsonObject | None:
+    """The first taint that keeps the pod away."""
+    for taint in taints:
+        if taint.get("effect") in _HARD and not is_tolerated(pod.shape.tolerations, taint):
+            return taint
+    return None
 
 
 class NodeUnschedulable(Plugin):
     name = "NodeUnschedulable"
     static = True
-    resolvable = False
+    filters = True
 
-    def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
-        taint = {"key": UNSCHEDULABLE, "effect": "NoSchedule"}
-        if node.unschedulable and not is_tolerated(pod.shape.tolerations, taint):
-            return ("node(s) were unschedulable",)
-        return NO_REASON
+    def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
+        if node.unschedulable and not is_tolerated(cycle.shape.tolerations, UNSCHEDULABLE):
+            return CORDONED
+        return None
+
+    def hint(self, event: ClusterEvent, pod: PodInfo, world: World) -> bool:
+        if not event.node & {NODE_ADDED, NODE_TAINTS} or event.new_node is None:
+            return False
+        was = event.old_node is None or bool((event.old_node.get("spec") or {}).get(_FIELD))
+        return was and not (event.new_node.get("spec") or {}).get(_FIELD)
+
+
+_FIELD: Final = "unschedulable"
 
 
 class TaintToleration(Plugin):
     name = "TaintToleration"
     static = True
-    resolvable = False
+    filters = True
+    scores = True
 
-    def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
-        for taint in node.taints:
-            if taint.get("effect") not in ("NoSchedule", "NoExecute"):
-                continue
-            if not is_tolerated(pod.shape.tolerations, taint):
-                shown = f"{{{taint['key']}: {taint.get('value') or ''}}}"
-                return (f"node(s) had untolerated taint {shown}",)
-        return NO_REASON
+    def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
+        taint = untolerated(node.taints, cycle.pod) if node.taints else None
+        if taint is None:
+            return None
+        shown = f"{{{taint['key']}: {taint.get('value') or ''}}}"
+        return Refusal((f"node(s) had untolerated taint {shown}",), resolvable=False)
 
-    def score(self, pod: PodInfo, node: NodeInfo, world: World) -> float:
-        """Each taint that only asks to stay away halves the appeal."""
-        avoided = sum(
+    def score(self, cycle: Cycle, node: NodeInfo) -> int:
+        """The number of taints that ask the pod to stay away."""
+        if not node.taints:
+            return 0
+        tolerations = [
+            each
+            for each in cycle.shape.tolerations
+            if each.get("effect") in (None, "", "PreferNoSchedule")
+        ]
+        return sum(
             1
             for taint in node.taints
-            if taint.get("effect") == "PreferNoSchedule"
-            and not is_tolerated(pod.shape.tolerations, taint)
+            if taint.get("effect") == "PreferNoSchedule" and not is_tolerated(tolerations, taint)
         )
-        return float(MAX_SCORE / 2**avoided)
+
+    def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:
+        return by_largest(raw, reverse=True)
+
+    def hint(self, event: ClusterEvent, pod: PodInfo, world: World) -> bool:
+        if not event.node & {NODE_ADDED, NODE_TAINTS} or event.new_node is None:
+            return False
+        was = event.old_node is None or untolerated(_taints(event.old_node), pod) is not None
+        return was and untolerated(_taints(event.new_node), pod) is None
+
+
+def _taints(node: JsonObject) -> list[JsonObject]:
+    return (node.get("spec") or {}).get("taints") or []

@@ -1,125 +1,292 @@
-"""topologySpreadConstraints, and the default spreading of pods of one controller.
+"""topologySpreadConstraints, and the default spreading of pods that belong together.
 
 The counts come from counters that follow every pod; a decision looks at nodes and domains only.
+(kubernetes: plugins/podtopologyspread)
 """
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.meta import labels_of
+from winkube.api.selectors import LabelSelector, Requirement, from_label_selector
 from winkube.base.types import JsonObject
-from winkube.scheduler.counters import PodCounter
-from winkube.scheduler.node import NodeInfo
+from winkube.scheduler.cycle import Cycle
+from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, NODE_TAINTS, ClusterEvent
+from winkube.scheduler.node import HOSTNAME, ZONE, NodeInfo
 from winkube.scheduler.plugins.node_affinity import matches_node
-from winkube.scheduler.plugins.plugin import MAX_SCORE, NO_REASON, Plugin
-from winkube.scheduler.plugins.taint_toleration import is_tolerated
+from winkube.scheduler.plugins.plugin import MAX_SCORE, Plugin, Refusal
+from winkube.scheduler.plugins.taint_toleration import untolerated
 from winkube.scheduler.shape import PodInfo
+from winkube.scheduler.terms import Term
 from winkube.scheduler.world import World
 
-REASON: Final = "node(s) didn't match pod topology spread constraints"
-MISSING_LABEL: Final = f"{REASON} (missing required label)"
+NOT_MATCHED: Final = Refusal(("node(s) didn't match pod topology spread constraints",))
+MISSING_LABEL: Final = Refusal(
+    ("node(s) didn't match pod topology spread constraints (missing required label)",),
+    resolvable=False,
+)
+HARD: Final = "DoNotSchedule"
+SOFT: Final = "ScheduleAnyway"
+HOST_SKEW: Final = 3
+ZONE_SKEW: Final = 5
+# What pods that belong together get when nothing else is said.
+SYSTEM_DEFAULTS: Final[tuple[JsonObject, ...]] = (
+    {"topologyKey": HOSTNAME, "whenUnsatisfiable": SOFT, "maxSkew": HOST_SKEW},
+    {"topologyKey": ZONE, "whenUnsatisfiable": SOFT, "maxSkew": ZONE_SKEW},
+)
 
 
-def default_score(count: int) -> float:
-    """For a node with this many pods of the same controller."""
-    return MAX_SCORE / (1 + count)
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    max_skew: int
+    key: str
+    selector: LabelSelector
+    min_domains: int = 1
+    by_affinity: bool = True
+    by_taints: bool = False
+
+    def includes(self, pod: PodInfo, node: NodeInfo) -> bool:
+        """Say whether pods on the node count at all."""
+        if self.by_affinity and not matches_node(pod, node):
+            return False
+        return not (self.by_taints and untolerated(node.taints, pod) is not None)
+
+
+def constraints_of(
+    given: Iterable[JsonObject], pod: PodInfo, action: str, selector: LabelSelector | None = None
+) -> list[Constraint]:
+    return [
+        Constraint(
+            int(each["maxSkew"]),
+            each["topologyKey"],
+            _selector(each, pod.labels) if selector is None else selector,
+            int(each.get("minDomains") or 1),
+            (each.get("nodeAffinityPolicy") or "Honor") == "Honor",
+            (each.get("nodeTaintsPolicy") or "Ignore") == "Honor",
+        )
+        for each in given
+        if each.get("whenUnsatisfiable") == action
+    ]
+
+
+def _selector(constraint: JsonObject, labels: Mapping[str, str]) -> LabelSelector:
+    found = from_label_selector(constraint.get("labelSelector"))
+    keys = [key for key in constraint.get("matchLabelKeys") or () if key in labels]
+    if found.nothing or not keys:
+        return found
+    extra = tuple(Requirement(key, "in", frozenset((labels[key],))) for key in keys)
+    return LabelSelector((*extra, *found.requirements))
+
+
+def _has_keys(labels: Mapping[str, str], constraints: Iterable[Constraint]) -> bool:
+    return all(each.key in labels for each in constraints)
+
+
+def _counted(pod: PodInfo, selector: LabelSelector, world: World) -> Mapping[str, int]:
+    """Pods like those the selector means, by node; an empty selector means none."""
+    if selector.empty or selector.nothing:
+        return {}
+    return world.counters.of((Term("", selector, frozenset((pod.namespace,))),)).by_node
+
+
+class _Domains:
+    """Matching pods per domain of one constraint, and the least of them."""
+
+    def __init__(self, constraint: Constraint) -> None:
+        self.constraint = constraint
+        self.counts: dict[str, int] = {}
+        self._sizes: Counter[int] = Counter()
+        self._least = 0
+
+    def start(self, counts: dict[str, int]) -> None:
+        self.counts = counts
+        self._sizes = Counter(counts.values())
+        self._least = min(self._sizes, default=0)
+
+    def change(self, domain: str, by: int) -> None:
+        have = self.counts.get(domain, 0)
+        self._sizes[have] -= 1
+        self.counts[domain] = have + by
+        self._sizes[have + by] += 1
+        self._least = min(self._least, have + by)
+        while self._sizes[self._least] <= 0:
+            self._least += 1
+
+    @property
+    def least(self) -> int:
+        return 0 if len(self.counts) < self.constraint.min_domains else self._least
+
+
+class _Spread:
+    def __init__(self, cycle: Cycle, constraints: list[Constraint]) -> None:
+        self._pod = pod = cycle.pod
+        self._constraints = constraints
+        self.domains = [_Domains(each) for each in constraints]
+        eligible = [n for n in cycle.world.nodes.values() if _has_keys(n.labels, constraints)]
+        for domains in self.domains:
+            constraint = domains.constraint
+            by_node = _counted(pod, constraint.selector, cycle.world)
+            counts: dict[str, int] = {}
+            for node in eligible:
+                if constraint.includes(pod, node):
+                    value = node.labels[constraint.key]
+                    counts[value] = counts.get(value, 0) + by_node.get(node.name, 0)
+            domains.start(counts)
+
+    def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
+        if pod.namespace != self._pod.namespace or not _has_keys(node.labels, self._constraints):
+            return
+        for domains in self.domains:
+            constraint = domains.constraint
+            matches = constraint.selector.matches(pod.labels)
+            if matches and constraint.includes(self._pod, node):
+                domains.change(node.labels[constraint.key], sign)
+
+    def refusal(self, node: NodeInfo) -> Refusal | None:
+        for domains in self.domains:
+            constraint = domains.constraint
+            value = node.labels.get(constraint.key)
+            if value is None:
+                return MISSING_LABEL
+            itself = 1 if constraint.selector.matches(self._pod.labels) else 0
+            if domains.counts.get(value, 0) + itself - domains.least > constraint.max_skew:
+                return NOT_MATCHED
+        return None
+
+
+@dataclass(slots=True)
+class _Soft:
+    """What the scores of one decision are made of."""
+
+    constraints: list[Constraint]
+    ignored: set[str]
+    by_node: list[Mapping[str, int]]
+    by_domain: list[dict[str, int]]
+    weights: list[float]
+
+    def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Scores are not asked for on trial."""
 
 
 class PodTopologySpread(Plugin):
     name = "PodTopologySpread"
+    relational = True
+    filters = True
+    scores = True
 
-    def __init__(self) -> None:
-        self._kept: tuple[tuple[int, str], dict[int, _Domains]] | None = None
+    def __init__(self, defaults: tuple[JsonObject, ...] | None = None) -> None:
+        """``defaults`` are a list of one's own, or None for the system's."""
+        self.system_defaulted = defaults is None
+        self._defaults = SYSTEM_DEFAULTS if defaults is None else defaults
 
-    def filter(self, pod: PodInfo, node: NodeInfo, world: World) -> tuple[str, ...]:
-        for number, constraint in enumerate(pod.shape.spread):
-            if constraint.get("whenUnsatisfiable") != "DoNotSchedule":
-                continue
-            domain = node.labels.get(constraint["topologyKey"])
-            if domain is None:
-                return (MISSING_LABEL,)
-            domains = self._domains(pod, world, number, constraint)
-            if domains.skew_with(domain) > int(constraint["maxSkew"]):
-                return (REASON,)
-        return NO_REASON
+    def _constraints(self, pod: PodInfo, world: World, action: str) -> list[Constraint]:
+        if pod.shape.spread:
+            return constraints_of(pod.shape.spread, pod, action)
+        if not any(each.get("whenUnsatisfiable") == action for each in self._defaults):
+            return []
+        selector = world.spreading.selector(pod)
+        return [] if selector is None else constraints_of(self._defaults, pod, action, selector)
 
-    def score(self, pod: PodInfo, node: NodeInfo, world: World) -> float:
-        """Fewer pods in the node's domains score higher."""
-        soft = [
-            (number, constraint)
-            for number, constraint in enumerate(pod.shape.spread)
-            if constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
-        ]
-        if not soft:
-            count = world.counters.owned(pod.owner).get(node.name, 0)
-            return default_score(count)
+    def begin(self, cycle: Cycle) -> bool:
+        constraints = self._constraints(cycle.pod, cycle.world, HARD)
+        if constraints:
+            cycle.states[self.name] = _Spread(cycle, constraints)
+        return bool(constraints)
+
+    def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
+        state = cycle.states[self.name]
+        return state.refusal(node) if isinstance(state, _Spread) else None
+
+    # -- scores
+
+    def begin_scores(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> bool:
+        pod, world = cycle.pod, cycle.world
+        constraints = self._constraints(pod, world, SOFT)
+        if not constraints:
+            return False
+        strict = bool(pod.shape.spread) or not self.system_defaulted
+        ignored = {n.name for n in nodes if strict and not _has_keys(n.labels, constraints)}
+        left = [node for node in nodes if node.name not in ignored]
+        state = _Soft(constraints, ignored, [], [], [])
+        for each in constraints:
+            by_node = _counted(pod, each.selector, world)
+            state.by_node.append(by_node)
+            counts: dict[str, int] = {}
+            if each.key != HOSTNAME:
+                counts = {node.labels.get(each.key, ""): 0 for node in left}
+                for node in world.nodes.values() if by_node else ():
+                    if strict and not _has_keys(node.labels, constraints):
+                        continue
+                    value = node.labels.get(each.key, "")
+                    if value in counts and each.includes(pod, node):
+                        counts[value] += by_node.get(node.name, 0)
+            state.by_domain.append(counts)
+            size = len(left) if each.key == HOSTNAME else len(counts)
+            state.weights.append(math.log(size + 2))
+        cycle.states[f"{self.name} scores"] = state
+        return True
+
+    def score(self, cycle: Cycle, node: NodeInfo) -> int:
+        state = cycle.states[f"{self.name} scores"]
+        if not isinstance(state, _Soft) or node.name in state.ignored:
+            return 0
         total = 0.0
-        for number, constraint in soft:
-            domain = node.labels.get(constraint["topologyKey"])
-            if domain is not None:
-                domains = self._domains(pod, world, number, constraint)
-                total += MAX_SCORE / (1 + domains.above_least(domain))
-        return total / len(soft)
+        for number, each in enumerate(state.constraints):
+            value = node.labels.get(each.key)
+            if value is None:
+                continue
+            here = each.key == HOSTNAME
+            counts, place = (
+                (state.by_node[number], node.name) if here else (state.by_domain[number], value)
+            )
+            total += counts.get(place, 0) * state.weights[number] + (each.max_skew - 1)
+        return math.floor(total + 0.5)
 
-    def _domains(
-        self, pod: PodInfo, world: World, number: int, constraint: JsonObject
-    ) -> "_Domains":
-        """The counts are the same for every node of one decision."""
-        decision = (world.version, pod.key)
-        if self._kept is None or self._kept[0] != decision:
-            self._kept = (decision, {})
-        kept = self._kept[1]
-        if number not in kept:
-            kept[number] = _Domains(pod, world, constraint)
-        return kept[number]
+    def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:
+        state = cycle.states[f"{self.name} scores"]
+        ignored = state.ignored if isinstance(state, _Soft) else set()
+        valid = [score for node, score in zip(nodes, raw, strict=True) if node.name not in ignored]
+        least, most = min(valid, default=0), max(valid, default=0)
+        return [
+            0 if node.name in ignored else spread_score(score, least, most)
+            for node, score in zip(nodes, raw, strict=True)
+        ]
 
+    # -- hints
 
-class _Domains:
-    """Matching pods per domain, over the nodes this pod may use at all."""
-
-    def __init__(self, pod: PodInfo, world: World, constraint: JsonObject) -> None:
-        counter = _counter(pod, world, constraint)
-        self._counts: dict[str, int] = {}
-        for node in world.nodes.values():
-            domain = node.labels.get(constraint["topologyKey"])
-            if domain is not None and _is_eligible(pod, node, constraint):
-                have = self._counts.get(domain, 0)
-                self._counts[domain] = have + counter.by_node.get(node.name, 0)
-        least = min(self._counts.values(), default=0)
-        if len(self._counts) < int(constraint.get("minDomains") or 1):
-            least = 0
-        self._least = least
-        self._itself = 1 if counter.matches(pod) else 0
-
-    def skew_with(self, domain: str) -> int:
-        return self._counts.get(domain, 0) + self._itself - self._least
-
-    def above_least(self, domain: str) -> int:
-        return self._counts.get(domain, 0) - self._least
+    def hint(self, event: ClusterEvent, pod: PodInfo, world: World) -> bool:
+        constraints = self._constraints(pod, world, HARD)
+        if event.is_node:
+            return _node_helps(event, constraints)
+        old, new = event.old_pod, event.new_pod
+        if any(each is not None and each.namespace != pod.namespace for each in (old, new)):
+            return False
+        if old is not None and new is not None:
+            return any(
+                each.selector.matches(old.labels) != each.selector.matches(new.labels)
+                for each in constraints
+            )
+        either = new or old
+        labels = either.labels if either is not None else {}
+        return any(each.selector.matches(labels) for each in constraints)
 
 
-def _is_eligible(pod: PodInfo, node: NodeInfo, constraint: JsonObject) -> bool:
-    if constraint.get("nodeAffinityPolicy", "Honor") == "Honor" and not matches_node(pod, node):
+def _node_helps(event: ClusterEvent, constraints: list[Constraint]) -> bool:
+    if not event.node & {NODE_ADDED, NODE_LABELS, NODE_TAINTS, "removed"}:
         return False
-    if constraint.get("nodeTaintsPolicy", "Ignore") == "Honor":
-        blocking = (each for each in node.taints if each.get("effect") != "PreferNoSchedule")
-        return all(is_tolerated(pod.shape.tolerations, taint) for taint in blocking)
-    return True
+    old, new = event.old_node, event.new_node
+    before = old is not None and _has_keys(labels_of(old), constraints)
+    after = new is not None and _has_keys(labels_of(new), constraints)
+    if old is None or new is None:
+        return before or after
+    if before != after:
+        return True
+    moved = any(labels_of(old).get(c.key) != labels_of(new).get(c.key) for c in constraints)
+    return after and (moved or NODE_TAINTS in event.node)
 
 
-def _counter(pod: PodInfo, world: World, constraint: JsonObject) -> PodCounter:
-    selector = _selector(constraint, pod.labels)
-    key = ("spread", pod.namespace, selector)
-    return world.counters.counter(key, frozenset((pod.namespace,)), selector, world.pods)
-
-
-def _selector(constraint: JsonObject, labels: Mapping[str, str]) -> LabelSelector:
-    given = constraint.get("labelSelector")
-    extra = {key: labels[key] for key in constraint.get("matchLabelKeys") or () if key in labels}
-    if given is None or not extra:
-        return from_label_selector(given)
-    merged = orjson.loads(orjson.dumps(given))
-    merged["matchLabels"] = {**(merged.get("matchLabels") or {}), **extra}
-    return from_label_selector(merged)
+def spread_score(score: int, least: int, most: int) -> int:
+    return MAX_SCORE * (most + least - score) // most if most else MAX_SCORE

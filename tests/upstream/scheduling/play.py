@@ -1,0 +1,113 @@
+"""Play all scenarios: ``python -m tests.upstream.scheduling.play upstream|winkube [word ...]``.
+
+``upstream`` keeps the answers of upstream's scheduler as test data; ``winkube`` plays ours on the
+same API server and prints what differs. Words choose scenarios whose names contain one of them.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from tests.upstream.scheduling.player import Player
+from tests.upstream.scheduling.profiles import CONFIGURATION
+from tests.upstream.scheduling.scenario import Scenario
+from tests.upstream.scheduling.scenarios import SCENARIOS
+
+from winkube.client.rest import ApiClient
+from winkube.scheduler.config import SchedulerConfig
+from winkube.scheduler.scheduler import Scheduler
+from winkube.testing.planes import Plane, api_server, scheduler
+from winkube.testing.tasks import running
+
+Json = Any
+DATA: Final = Path(__file__).parents[2] / "data" / "upstream" / "scheduling.json"
+
+
+def recorded() -> dict[str, Json]:
+    found: dict[str, Json] = json.loads(DATA.read_text())
+    return found
+
+
+def write_config(folder: Path, kubeconfig: Path | None = None) -> Path:
+    path = folder / "scheduler.yaml"
+    connection = {"clientConnection": {"kubeconfig": str(kubeconfig)}} if kubeconfig else {}
+    path.write_text(yaml.safe_dump({**CONFIGURATION, **connection}))
+    return path
+
+
+@contextmanager
+def upstream_scheduler(plane: Plane) -> Iterator[None]:
+    config = write_config(plane.folder, plane.kubeconfig("system:kube-scheduler"))
+    with scheduler("upstream", plane, [f"--config={config}"]):
+        yield
+
+
+async def play_upstream(plane: Plane, chosen: list[Scenario]) -> dict[str, Json]:
+    async with ApiClient(plane.client) as client:
+        with upstream_scheduler(plane):
+            return await _play(Player(client, "upstream", 0.7), chosen)
+
+
+async def play_ours(client: ApiClient, folder: Path, chosen: list[Scenario]) -> dict[str, Json]:
+    ours = Scheduler(client, SchedulerConfig(config_file=write_config(folder)))
+    async with running(ours.run()):
+        await ours.ready.wait()
+        return await _play(Player(client, "winkube", 0.35), chosen)
+
+
+async def _play(player: Player, chosen: list[Scenario]) -> dict[str, Json]:
+    async with player.ready():
+        return {each.name: await player.play(each, number) for number, each in enumerate(chosen)}
+
+
+def differences(ours: Json, upstream: Json) -> list[str]:
+    """What ours did that upstream would not have done."""
+    here, there = ours["places"], upstream["places"]
+    found = [
+        f"{name} went to {here.get(name)}, upstream to {there.get(name)}"
+        for name in sorted(here.keys() | there.keys())
+        if name not in here or not set(here[name]) <= set(there.get(name) or ())
+    ]
+    for number, (now, then) in enumerate(zip(ours["seen"], upstream["seen"], strict=True)):
+        found += [
+            f"step {number}: {name} is {now.get(name)}, not {then.get(name)}"
+            for name in sorted(now.keys() | then.keys())
+            if now.get(name) != then.get(name)
+        ]
+    found += [f"event missing: {e}" for e in upstream["events"] if e not in ours["events"]]
+    return found + [f"event too many: {e}" for e in ours["events"] if e not in upstream["events"]]
+
+
+def main() -> None:
+    make, *words = sys.argv[1:]
+    chosen = [s for s in SCENARIOS if not words or any(word in s.name for word in words)]
+    with tempfile.TemporaryDirectory() as name, api_server("upstream", Path(name)) as plane:
+        if make == "upstream":
+            found = asyncio.run(play_upstream(plane, chosen))
+            kept = recorded() if words and DATA.exists() else {}
+            DATA.write_text(json.dumps({**kept, **found}, indent=1, sort_keys=True) + "\n")
+            print(f"{len(found)} scenarios recorded")
+            return
+
+        async def play() -> dict[str, Json]:
+            async with ApiClient(plane.client) as client:
+                return await play_ours(client, Path(name), chosen)
+
+        report(asyncio.run(play()))
+
+
+def report(ours: dict[str, Json]) -> None:
+    known = recorded()
+    for name, outcome in ours.items():
+        for line in differences(outcome, known[name]):
+            print(f"{name}: {line}")
+
+
+if __name__ == "__main__":
+    main()
