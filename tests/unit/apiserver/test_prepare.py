@@ -6,6 +6,7 @@ import pytest
 
 from winkube.api.kinds import Kind
 from winkube.apiserver.registry.prepare import prepare_status
+from winkube.apiserver.subresource.part import PARTS
 
 
 def make(mark: str) -> dict[str, Any]:
@@ -52,3 +53,19 @@ def test_a_status_update_takes_metadata_as_the_kinds_strategy_says(
     assert {
         name for name in fields if new["metadata"][name] == make("older")["metadata"][name]
     } == kept
+
+
+@pytest.mark.parametrize(
+    ("plural", "part", "free"),
+    [
+        ("certificatesigningrequests", "approval", True),
+        ("namespaces", "finalize", True),
+        ("pods", "ephemeralcontainers", False),
+    ],
+)
+def test_parts_take_metadata_as_their_strategies_say(plural: str, part: str, free: bool) -> None:
+    kind = Kind("", "v1", "Any", plural, "any", namespaced=True)
+    new, old = make("new"), make("older")
+    PARTS[plural, part].prepare(kind, new, old)
+    assert new["metadata"]["annotations"] == {"mark": "new" if free else "older"}
+    assert new["metadata"]["labels"] == {"mark": "new" if free else "older"}

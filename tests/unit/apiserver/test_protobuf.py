@@ -77,3 +77,13 @@ def test_inline_messages_and_special_types() -> None:
 def test_damaged_body_is_a_bad_request(data: bytes) -> None:
     with pytest.raises(BadRequestError):
         decode_protobuf(data)
+
+
+def test_times_of_long_ago_have_years_of_four_digits() -> None:
+    second = number(1, -62135596798)
+    spec = field(3, second) + field(4, second)
+    lease = decode_protobuf(envelope("coordination.k8s.io/v1", "Lease", field(2, spec)))
+    assert lease["spec"] == {
+        "acquireTime": "0001-01-01T00:00:02.000000Z",
+        "renewTime": "0001-01-01T00:00:02.000000Z",
+    }

@@ -194,12 +194,12 @@ def _moment(data: memoryview) -> datetime | None:
 
 def _time(data: memoryview) -> str | None:
     moment = _moment(data)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if moment is None else f"{moment.year:04}{moment:-%m-%dT%H:%M:%SZ}"
 
 
 def _micro_time(data: memoryview) -> str | None:
     moment = _moment(data)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return None if moment is None else f"{moment.year:04}{moment:-%m-%dT%H:%M:%S.%fZ}"
 
 
 def _duration(data: memoryview) -> str:

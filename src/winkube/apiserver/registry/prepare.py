@@ -100,12 +100,20 @@ _STATUS_KEEPS: Final = {
 }
 
 
+def free_metadata(
+    new: JsonObject, old: JsonObject, but: frozenset[str] = frozenset()
+) -> JsonObject:
+    """The old metadata with the fields that users own taken from the new."""
+    kept = dict(old["metadata"])
+    for name in _FREE_METADATA - but:
+        _copy_field(kept, new["metadata"], name)
+    return kept
+
+
 def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """A status update changes the status and, for most kinds, metadata that users own."""
-    status, metadata = new.get("status"), new["metadata"]
-    kept = dict(old["metadata"])
-    for name in _FREE_METADATA - _STATUS_KEEPS.get((kind.group, kind.plural), frozenset()):
-        _copy_field(kept, metadata, name)
+    status = new.get("status")
+    kept = free_metadata(new, old, _STATUS_KEEPS.get((kind.group, kind.plural), frozenset()))
     new.clear()
     new.update(old)
     new["metadata"] = kept

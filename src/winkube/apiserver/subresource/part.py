@@ -3,6 +3,7 @@
 from typing import Final
 
 from winkube.api.kinds import Kind
+from winkube.apiserver.registry.prepare import free_metadata
 from winkube.apiserver.registry.update import STATUS, Part
 from winkube.base.types import JsonObject
 
@@ -14,7 +15,9 @@ def _restore(new: JsonObject, old: JsonObject) -> None:
 
 def _finalize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     finalizers = (new.get("spec") or {}).get("finalizers") or []
+    metadata = free_metadata(new, old)
     _restore(new, old)
+    new["metadata"] = metadata
     new["spec"] = {**(old.get("spec") or {}), "finalizers": finalizers}
     if not finalizers:
         new["spec"].pop("finalizers")
@@ -41,9 +44,19 @@ def _resize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     _next_generation(new, old)
 
 
+def _resized(wanted: JsonObject, container: JsonObject) -> JsonObject:
+    made = {**container, "resources": wanted.get("resources") or {}}
+    made.pop("resizePolicy", None)
+    if wanted.get("resizePolicy"):
+        made["resizePolicy"] = wanted["resizePolicy"]
+    return made
+
+
 def _approval(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     conditions = (new.get("status") or {}).get("conditions")
+    metadata = free_metadata(new, old)
     _restore(new, old)
+    new["metadata"] = metadata
     new["status"] = {**(old.get("status") or {})}
     if conditions:
         new["status"]["conditions"] = conditions
