@@ -6,10 +6,19 @@ from typing import Any, Final
 import orjson
 
 from winkube.api.errors import BadRequestError
+from winkube.api.json_syntax import syntax_fault
 from winkube.base.types import JsonObject
 
 # Far deeper than any real object (a CRD schema reaches about 60), far from Python's own limit.
 MAX_DEPTH: Final = 200
+
+
+class MalformedError(BadRequestError):
+    """A text that cannot be read; who knows what it should have been says so."""
+
+    def __init__(self, fault: str, message: str = "") -> None:
+        self.fault = fault
+        super().__init__(message or f"couldn't get version/kind; json parse error: {fault}")
 
 
 def parse_json(data: bytes) -> Any:
@@ -17,7 +26,7 @@ def parse_json(data: bytes) -> Any:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise BadRequestError(f"couldn't get version/kind; json parse error: {error}") from error
+        raise MalformedError(syntax_fault(data.decode(errors="replace"))) from error
     # Counting brackets costs nothing beside parsing, and almost every body stops here.
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise BadRequestError(f"json: exceeded max depth of {MAX_DEPTH}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from winkube.api.errors import BadRequestError
+from winkube.api.errors import UndecodableError
 from winkube.api.kinds import Kind
 from winkube.api.quantity import QuantityError, canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
@@ -31,6 +31,8 @@ class FieldReport:
     unknown: list[str] = field(default_factory=list)
     duplicates: list[str] = field(default_factory=list)
     type_errors: list[str] = field(default_factory=list)
+    # The same, as somebody says who converts a tree instead of reading a text.
+    conversion_errors: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
@@ -42,18 +44,18 @@ class FieldReport:
             f'duplicate field "{path}"' for path in self.duplicates
         ]
 
-    def strict_error(self, kind: Kind) -> BadRequestError | None:
+    def strict_error(self, kind: Kind) -> UndecodableError | None:
         messages = self.strict_messages()
         if not messages:
             return None
-        what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-        return BadRequestError(f"{what}: strict decoding error: {', '.join(messages)}")
+        fault = f"strict decoding error: {', '.join(messages)}"
+        return UndecodableError(kind.kind, kind.version, fault)
 
-    def type_error(self, kind: Kind) -> BadRequestError | None:
+    def type_error(self, kind: Kind, *, converting: bool = False) -> UndecodableError | None:
         if not self.type_errors:
             return None
-        what = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}'
-        return BadRequestError(f"{what}: {self.type_errors[0]}")
+        fault = (self.conversion_errors if converting else self.type_errors)[0]
+        return UndecodableError(kind.kind, kind.version, fault)
 
 
 def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = None) -> FieldReport:
@@ -63,7 +65,7 @@ def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = No
     if definition is not None and not _fits(definition.shape, obj):
         _Reporter(report).visit(definition.shape, obj, _Place("", "", definition.go_name))
     if raw is not None:
-        report.duplicates += _duplicates(raw)
+        report.duplicates += repeated_keys(raw)
     return report
 
 
@@ -165,7 +167,9 @@ class _Reporter:
             for key, child in value.items():
                 self.visit(shape.item, child, place.element(f".{key}"))
         elif not _fits(shape, value):
-            self._report.type_errors.append(_type_message(shape, value, place))
+            message = _type_message(shape, value, place)
+            self._report.type_errors.append(message)
+            self._report.conversion_errors.append(_conversion_message(shape, value, message))
 
     def _visit_object(self, definition: Definition, value: JsonObject, place: _Place) -> None:
         properties = definition.properties
@@ -189,6 +193,27 @@ def _type_message(shape: Shape, value: Any, place: _Place) -> str:
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
     into = target or " into Go value"
     return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {_go_type(shape)}"
+
+
+_TREES: Final = {
+    Type.OBJECT: "cannot restore struct from: ",
+    Type.LIST: "cannot restore slice from ",
+    Type.MAP: "cannot restore map from ",
+}
+_GO_KINDS: Final = {str: "string", int: "int64", float: "float64", bool: "bool", list: "slice"}
+
+
+def _conversion_message(shape: Shape, value: Any, message: str) -> str:
+    found = _GO_KINDS.get(type(value), "map")
+    if shape.type in _TREES:
+        return _TREES[shape.type] + found
+    if shape.type not in (Type.STRING, Type.INT32, Type.INT64, Type.NUMBER, Type.BOOL):
+        return message
+    wanted = _GO_TYPES[shape.type]
+    number = type(value) in (int, float) and shape.type is not Type.BOOL
+    if number and not (type(value) is float and wanted == "string"):
+        return f"cannot convert {found} to {wanted}"
+    return f"unrecognized type: {wanted}"
 
 
 def _quantity_message(value: Any) -> str:
@@ -235,43 +260,27 @@ def _go_type(shape: Shape) -> str:
     return _GO_TYPES[shape.type]
 
 
-class _Repeated(dict[str, Any]):
-    """A JSON object some of whose keys occur twice."""
-
-    def __init__(self, pairs: list[tuple[str, Any]], keys: list[str]) -> None:
-        super().__init__(pairs)
-        self.repeated = keys
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object with the keys that occur twice."""
 
 
-def _duplicates(raw: bytes) -> list[str]:
-    found = False
-
-    def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal found
-        obj = dict(pairs)
-        if len(obj) == len(pairs):
-            return obj
-        found = True
-        seen: set[str] = set()
-        repeated = [key for key, _ in pairs if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
-        return _Repeated(pairs, repeated)
-
+def repeated_keys(raw: bytes) -> list[str]:
+    """Paths of keys written again, in the order of the text."""
     try:
-        tree = json.loads(raw, object_pairs_hook=build)
+        tree = json.loads(raw, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         return []
-    return list(_repeated_paths(tree, "")) if found else []
+    return list(_repeated_paths(tree, ""))
 
 
-def _repeated_paths(value: Any, path: str) -> list[str]:
-    paths = []
-    dot = f"{path}." if path else ""
-    if isinstance(value, _Repeated):
-        paths += [f"{dot}{key}" for key in value.repeated]
-    if isinstance(value, dict):
-        for key, child in value.items():
-            paths += _repeated_paths(child, f"{dot}{key}")
+def _repeated_paths(value: Any, path: str) -> Iterable[str]:
+    if isinstance(value, _Pairs):
+        dot, seen = f"{path}." if path else "", set()
+        for key, child in value:
+            if key in seen:
+                yield f"{dot}{key}"
+            seen.add(key)
+            yield from _repeated_paths(child, f"{dot}{key}")
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            paths += _repeated_paths(child, f"{path}[{index}]")
-    return paths
+            yield from _repeated_paths(child, f"{path}[{index}]")

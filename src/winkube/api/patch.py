@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from winkube.api.decode import clone
-from winkube.api.errors import ApiError, BadRequestError
+from winkube.api.errors import ApiError, BadRequestError, RequestTooLargeError
 from winkube.api.strategic import strategic_merge
 from winkube.base.types import JsonObject
 
@@ -19,13 +19,22 @@ MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch
 MAX_COPIED: Final = 200_000
 
 
+_JSON_NAMES: Final = {list: "array", dict: "object", str: "string", bool: "bool"}
+
+
+def json_name(value: Any) -> str:
+    return _JSON_NAMES.get(type(value), "number")
+
+
 class PatchFailedError(ApiError):
     """The patch is well formed but does not fit the object."""
 
     code, reason = 422, "Invalid"
 
     def __init__(self, cause: str) -> None:
-        super().__init__("the server rejected our request due to an error in our request: " + cause)
+        super().__init__(
+            "the server rejected our request due to an error in our request", details={}
+        )
         self.cause = cause
 
 
@@ -48,11 +57,21 @@ def _merge(doc: Any, patch: Any) -> Any:
 
 
 def json_patch(doc: Any, ops: Any) -> Any:
-    if not isinstance(ops, list) or not all(isinstance(op, dict) for op in ops):
-        raise BadRequestError("error decoding patch: a JSON patch is a list of operations")
+    if not isinstance(ops, list):
+        raise BadRequestError(
+            f"error decoding patch: json: cannot unmarshal {json_name(ops)} into Go value of type "
+            "[]handlers.jsonPatchOp"
+        )
+    if not all(isinstance(op, dict) for op in ops):
+        wrong = next(op for op in ops if not isinstance(op, dict))
+        raise BadRequestError(
+            f"error decoding patch: json: cannot unmarshal {json_name(wrong)} into Go value of "
+            "type handlers.jsonPatchOp"
+        )
     if len(ops) > MAX_OPERATIONS:
-        raise PatchFailedError(
-            f"the allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(ops)}"
+        raise RequestTooLargeError(
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
+            f"{MAX_OPERATIONS}, got {len(ops)}"
         )
     root = {"": clone(doc)}
     copied = 0

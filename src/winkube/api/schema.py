@@ -99,7 +99,11 @@ class Shape:
         }
         self.list_type: str | None = raw.get("x-kubernetes-list-type")
         self.list_keys: tuple[str, ...] = tuple(raw.get("x-kubernetes-list-map-keys") or ())
-        self.map_type: str | None = raw.get("x-kubernetes-map-type")
+        self.map_type: str | None = raw.get("x-kubernetes-map-type") or self._named_map_type()
+
+    def _named_map_type(self) -> str | None:
+        """A struct that is written as a whole wherever it stands says so itself."""
+        return None if self.definition is None else self.definition.raw.get("x-kubernetes-map-type")
 
     def _resolve(self, schema: "Schema", raw: JsonObject) -> Type:
         reference = raw.get("$ref")

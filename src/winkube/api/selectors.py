@@ -153,7 +153,7 @@ class _Parser:
     def _requirement(self) -> Requirement:
         if self._peek() == "!":
             self._take()
-            return Requirement(self._key(), "absent")
+            return Requirement(self._key("identifier"), "absent")
         key = self._key()
         operator = self._peek()
         if operator in ("", ","):
@@ -169,10 +169,10 @@ class _Parser:
             return Requirement(key, operator, self._values(key))
         raise _problem(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
 
-    def _key(self) -> str:
+    def _key(self, expected: str = "!, identifier, or 'end of string'") -> str:
         token = self._take()
         if token in ("", ",", "(", ")", "=", "==", "!=", "!", "<", ">"):
-            raise _problem(f"found '{token}', expected: !, identifier, or 'end of string'")
+            raise _problem(f"found '{token}', expected: {expected}")
         problems = label_key_problems(token)
         if problems:
             raise _problem(f'key: Invalid value: "{token}": {"; ".join(problems)}')

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from winkube.api.decode import clone
-from winkube.api.errors import BadRequestError
+from winkube.api.errors import BadRequestError, UnexplainedError
+from winkube.api.go_text import printed
 from winkube.api.kinds import Kind
 from winkube.api.schema import Definition, Schema, Shape, Type
 from winkube.base.types import JsonObject
@@ -36,7 +37,7 @@ def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | N
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise BadRequestError(f"unknown patch type: {directive}")
+        raise UnexplainedError(f"unknown patch type: {directive} in map: {printed(patch)}")
     if _RETAIN in patch:
         _retain(target, patch)
     orders = _directed(patch, _ORDER)
@@ -164,7 +165,9 @@ def _check_elements(patch: list[Any], merge_key: str, field: str) -> None:
         if not isinstance(value, dict):
             raise BadRequestError(f"{field}: expected a list of objects in the patch")
         if merge_key not in value and value.get(_PATCH) != "replace":
-            raise BadRequestError(f"map: {value} does not contain declared merge key: {merge_key}")
+            raise UnexplainedError(
+                f"map: {printed(value)} does not contain declared merge key: {merge_key}"
+            )
 
 
 def _key_of(item: Any, merge_key: str) -> Any:

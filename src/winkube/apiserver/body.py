@@ -5,6 +5,7 @@ refused with a 400, a long one with a 413, before any other code sees it.
 """
 
 import asyncio
+import re
 from collections.abc import Hashable
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import orjson
 import yaml
 from aiohttp import web
 
-from winkube.api.decode import MAX_DEPTH, parse_json
+from winkube.api.decode import MAX_DEPTH, MalformedError, parse_json
 from winkube.api.errors import (
     BadRequestError,
     GatewayTimeoutError,
@@ -20,6 +21,7 @@ from winkube.api.errors import (
     UnsupportedMediaTypeError,
 )
 from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
+from winkube.apiserver.typed import unrecognized
 from winkube.base.types import JsonObject
 
 MAX_BODY: Final = 3 * 1024 * 1024
@@ -84,6 +86,14 @@ async def decode(data: bytes, content_type: str) -> Any:
     return parse_json(data)
 
 
+async def decode_as(kind: str, data: bytes, request: web.BaseRequest) -> Any:
+    """As ``decode``; what cannot be read is said to be no object of ``kind``."""
+    try:
+        return await decode(data, request.headers.get("Content-Type", ""))
+    except MalformedError as error:
+        raise unrecognized(kind, error.message, data) from error
+
+
 def require_object(document: Any) -> JsonObject:
     if not isinstance(document, dict):
         raise BadRequestError(
@@ -117,6 +127,11 @@ def _construct_number(loader: _Loader, node: Any) -> Any:
     return plain(loader, node)
 
 
+# The shortest words for yes and no are words of YAML 1.1 that the Python reader does not know.
+for _letter in "yYnN":
+    _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), [_letter])
+_Loader.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
+
 for _tag in ("int", "float"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _construct_number)
 
@@ -134,8 +149,19 @@ def parse_yaml(data: bytes) -> Any:
         # Safe: _Loader derives from the safe loader. YAML has values that JSON has not (dates,
         # bytes, sets, numbers of any length): what comes out of here is what JSON can say.
         return orjson.loads(orjson.dumps(yaml.load(data, Loader=_Loader)))
+    except yaml.MarkedYAMLError as error:
+        fault = _yaml_fault(error)
+        raise MalformedError(fault, fault) from error
     except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         raise BadRequestError(f"error converting YAML to JSON: yaml: {error}") from error
+
+
+def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
+    """As Go's reader says it: where what it was reading began, unless that is the first line."""
+    lines = [mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None]
+    line = next((line for line in lines if line), 0)
+    line += bool(line) and isinstance(error, yaml.scanner.ScannerError)
+    return f"yaml: {f'line {line}: ' * bool(line)}{error.problem}"
 
 
 def may_repeat_keys(data: bytes, document: Any) -> bool:

@@ -11,11 +11,12 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from winkube.api.errors import ApiError, MethodNotAllowedError
+from winkube.api.errors import ApiError, MethodNotAllowedError, NoPageError
 from winkube.apiserver.auth.user import User
-from winkube.apiserver.negotiate import JSON, PLAIN, Output
+from winkube.apiserver.negotiate import JSON, PLAIN, YAML, Output, parse_accept
 from winkube.apiserver.served import Served
 from winkube.apiserver.target import Target
+from winkube.apiserver.yaml_text import to_yaml
 from winkube.base.types import JsonObject
 
 _STREAM_FROM: Final = 128 * 1024
@@ -53,6 +54,11 @@ def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
 
 def warning_header(text: str) -> str:
     return f"299 - {_quoted(text)}"
+
+
+def _add_warnings(headers: CIMultiDict[str], warnings: Sequence[str]) -> None:
+    for warning in dict.fromkeys(warnings):
+        headers.add("Warning", f"299 - {_quoted(warning)}")
 
 
 def _quoted(text: str) -> str:
@@ -121,13 +127,22 @@ def reply_json(document: JsonObject, status: int = 200, content_type: str = JSON
     )
 
 
-def reply_error(error: ApiError) -> web.Response:
+def reply_error(error: ApiError, accept: str = "") -> web.Response:
+    if isinstance(error, NoPageError):
+        headers = {"X-Content-Type-Options": "nosniff"}
+        return web.Response(text=f"{error.message}\n", status=error.code, headers=headers)
     document = error.to_status()
     token = error.details.get("continue")
     if token is not None:
         document["metadata"] = {"continue": token}
         document.pop("details")
     response = reply_json(document, error.code)
+    if "yaml" in accept and parse_accept(accept)[0].media == YAML:
+        response = web.Response(
+            body=to_yaml(document), status=error.code, headers={"Content-Type": YAML}
+        )
+    for warning in error.warnings:
+        response.headers.add("Warning", f"299 - {_quoted(warning)}")
     retry = error.details.get("retryAfterSeconds")
     if retry:
         response.headers["Retry-After"] = str(retry)
@@ -138,4 +153,6 @@ def reply_error(error: ApiError) -> web.Response:
 
 
 def not_allowed() -> MethodNotAllowedError:
-    return MethodNotAllowedError("the server does not allow this method on the requested resource")
+    return MethodNotAllowedError(
+        "the server does not allow this method on the requested resource", details={}
+    )

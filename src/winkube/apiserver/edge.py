@@ -6,7 +6,7 @@ This is the one place of the API server that catches everything.
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, NoReturn, Protocol
+from typing import Final, Protocol
 
 from aiohttp import web
 
@@ -16,6 +16,7 @@ from winkube.api.errors import (
     InternalError,
     NoPageError,
     NoRouteError,
+    NotFoundError,
     UnauthorizedError,
     UnavailableError,
 )
@@ -104,7 +105,7 @@ class Edge:
         try:
             return await self._serve(request)
         except ApiError as error:
-            return reply_error(error)
+            return reply_error(error, request.headers.get("Accept", ""))
         except StoreError as error:
             log.exception("store refused", extra={"path": request.raw_path, "error": str(error)})
             return reply_error(UnavailableError(str(error)))
@@ -158,14 +159,14 @@ class Edge:
                 return await self._serve_page(request, path, user, handler)
         if user is ANONYMOUS:
             raise UnauthorizedError
-        self._nothing_at(path)
+        raise self._nothing_at(path)
 
-    def _nothing_at(self, path: str) -> NoReturn:
+    def _nothing_at(self, path: str) -> NotFoundError:
         """Below a group that is served, and beside the version, a Status; elsewhere a bare page."""
         parts = path.strip("/").split("/")
         if parts[0] in ("api", "version") or (parts[0] == "apis" and parts[1] in self._groups):
-            raise NoRouteError
-        raise NoPageError
+            return NoRouteError()
+        return NoPageError()
 
     async def _serve_resource(
         self, request: web.BaseRequest, target: Target, query: dict[str, str], user: User
@@ -174,7 +175,7 @@ class Edge:
         self._authorize(user, verb, target, query.get("fieldSelector", ""))
         served = self._resources.find(target.group, target.version, target.resource)
         if served is None:
-            self._nothing_at(split_url(request.raw_path)[0])
+            raise self._nothing_at(split_url(request.raw_path)[0])
         check_namespace(target.namespace)
         if bool(target.namespace) != served.kind.namespaced and (target.namespace or target.name):
             raise NoRouteError
@@ -185,11 +186,14 @@ class Edge:
         start = time.perf_counter()
         try:
             response = await self._handler(call)(call)
-            if warning and not response.prepared:
-                response.headers.add("Warning", warning_header(warning))
-            return response
+        except ApiError as error:
+            error.warnings = call.warnings
+            raise
         finally:
             self._metrics.count(verb, target, time.perf_counter() - start)
+        if warning and not response.prepared:
+            response.headers.add("Warning", warning_header(warning))
+        return response
 
     async def _pass_on(
         self, request: web.BaseRequest, target: Target, user: User, remote: RemoteHandler
@@ -207,7 +211,11 @@ class Edge:
         target, kind = call.target, call.served.kind
         if not target.subresource:
             special = self._creations.get((kind.group, kind.plural))
-            return special if special is not None and call.verb == "create" else self._verbs.handle
+            if special is None or call.verb != "create":
+                return self._verbs.handle
+            if target.name:
+                raise NoRouteError
+            return special
         handler = self._parts.get((kind.plural, target.subresource)) or self._parts.get(
             ("*", target.subresource)
         )

@@ -11,7 +11,11 @@ from winkube.api.errors import NotAcceptableError
 
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
-_WILDCARDS: Final = frozenset({"*/*", "application/*"})
+_WILDCARD: Final = "*/*"
+_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+_PRODUCED: Final = frozenset({JSON, YAML, _PROTOBUF, _WILDCARD})
+_NAMES: Final = f"{JSON}, {YAML}, {_PROTOBUF}"
+_STREAM_NAMES: Final = f"{JSON};stream=watch, {_PROTOBUF};stream=watch"
 _META_VERSIONS: Final = frozenset({"v1", "v1beta1"})
 
 
@@ -63,17 +67,20 @@ def _weight(text: str) -> float:
 
 
 @lru_cache(maxsize=256)
-def negotiate(header: str) -> Output:
+def negotiate(header: str, *, many: bool = False) -> Output:
     """The first range we can serve; NotAcceptableError when there is none."""
     if not header.strip():
         return PLAIN
-    for entry in parse_accept(header):
+    entries = parse_accept(header)
+    for entry in entries:
         output = _output(entry)
         if output is not None:
             return output
+    if any(entry.media in _PRODUCED for entry in entries):
+        raise NotAcceptableError(f"only the following media types are accepted: {_NAMES}")
+    names = f"{_NAMES}, {_STREAM_NAMES}" if many else _NAMES
     raise NotAcceptableError(
-        "only the following media types are accepted: "
-        "application/json, application/yaml, application/json;stream=watch"
+        f"406: Not Acceptable\n\nAvailable representations: {names}", details={}
     )
 
 
@@ -84,7 +91,7 @@ def _output(entry: MediaRange) -> Output | None:
     version = entry.get("v") or "v1"
     if shape and version not in _META_VERSIONS:
         return None
-    if entry.media == JSON or entry.media in _WILDCARDS:
+    if entry.media == JSON or entry.media == _WILDCARD:
         return Output(JSON, shape, version)
     if entry.media in (YAML, "text/yaml", "application/x-yaml"):
         return Output(YAML, shape, version)

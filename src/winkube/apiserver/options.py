@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from winkube.api.errors import BadRequestError, Cause, InvalidError
+from winkube.api.errors import InvalidError
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.auth.user import User
 
-_LEVELS: Final = ("Ignore", "Warn", "Strict")
+_LEVELS: Final = ("", "Ignore", "Strict", "Warn")
+_MAX_MANAGER: Final = 128
 
 
 @dataclass(slots=True)
@@ -17,38 +19,60 @@ class WriteOptions:
     field_validation: str = "Warn"
     field_manager: str = ""
     force: bool = False
+    applies: bool = False  # a server-side apply keeps managedFields itself
+    agent: str = ""  # the client's name for itself, when it names no manager
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
-    def parse(cls, user: User, query: Mapping[str, str], operation: str) -> "WriteOptions":
-        dry_run = query.get("dryRun", "")
-        if dry_run not in ("", "All"):
-            raise _invalid(operation, "dryRun", dry_run, 'supported values: "All"')
-        validation = query.get("fieldValidation") or "Warn"
-        if validation not in _LEVELS:
-            raise _invalid(
-                operation,
-                "fieldValidation",
-                validation,
-                'supported values: "Ignore", "Strict", "Warn"',
-            )
+    def parse(
+        cls, user: User, query: Mapping[str, str], operation: str, *, apply: bool = False
+    ) -> "WriteOptions":
+        if not query:
+            return cls(user=user, applies=apply)
+        problems = Problems()
+        if operation == "Patch" and not apply and "force" in query:
+            problems.forbidden("force", "may not be specified for non-apply patch")
         manager = query.get("fieldManager", "")
-        if len(manager) > 128:
-            raise BadRequestError("fieldManager: Invalid value: may not be more than 128 bytes")
+        _check_manager(manager, problems)
+        dry_run = query.get("dryRun")
+        if dry_run not in (None, "All"):
+            problems.unsupported("dryRun", [dry_run], ["All"])
+        validation = query.get("fieldValidation", "")
+        if validation not in _LEVELS:
+            problems.unsupported("fieldValidation", validation, _LEVELS)
+        if problems:
+            name = f"{operation}Options"
+            raise InvalidError.of(name, "", problems.causes, group="meta.k8s.io")
         return cls(
             user=user,
             dry_run=dry_run == "All",
-            field_validation=validation,
+            field_validation=validation or "Warn",
             field_manager=manager,
             force=parse_bool(query.get("force", "")),
+            applies=apply,
         )
+
+    @property
+    def manager(self) -> str:
+        """Who owns what is written: the name given, or the first word of the client's agent."""
+        if self.field_manager:
+            return self.field_manager
+        name = self.agent.partition("/")[0].encode()[:_MAX_MANAGER].decode(errors="ignore")
+        return "".join(filter(str.isprintable, name)) or "unknown"
+
+
+def _check_manager(manager: str, problems: Problems) -> None:
+    if len(manager.encode()) > _MAX_MANAGER:
+        problems.too_long("fieldManager", _MAX_MANAGER)
+    for index, char in enumerate(manager):
+        if not char.isprintable():
+            problems.invalid(
+                "fieldManager",
+                manager,
+                f"invalid character U+{ord(char):04X} (at position {index})",
+            )
 
 
 def parse_bool(text: str) -> bool:
     """As Go's strconv.ParseBool, with "set without a value" meaning yes where upstream says so."""
     return text in ("1", "t", "T", "true", "TRUE", "True")
-
-
-def _invalid(operation: str, field_name: str, value: str, detail: str) -> InvalidError:
-    cause = Cause("FieldValueNotSupported", f'Unsupported value: "{value}": {detail}', field_name)
-    return InvalidError.of(f"{operation}Options", "", [cause], group="meta.k8s.io")

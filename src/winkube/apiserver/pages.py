@@ -5,6 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
+from winkube.api.errors import NoPageError
 from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.call import reply_json
@@ -13,7 +14,8 @@ from winkube.apiserver.metrics import Metrics
 from winkube.base.types import JsonObject
 
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
-_CHECKS: Final = ("ping", "log", "store", "watch-cache")
+_CHECKS: Final = ("ping", "log", "etcd")
+_READY_CHECKS: Final = (*_CHECKS, "etcd-readiness", "informer-sync", "shutdown")
 
 
 class Pages:
@@ -36,10 +38,18 @@ class Pages:
         edge.add_page("/.well-known/openid-configuration", self.openid)
 
     async def health(self, request: web.BaseRequest, path: str) -> web.Response:
-        if "verbose" not in request.query:
+        """All checks, or the one the path names; what does not work ends the process."""
+        name, _, check = path.strip("/").partition("/")
+        checks = _READY_CHECKS if name == "readyz" else _CHECKS
+        if check and check not in checks:
+            raise NoPageError
+        if "verbose" not in request.query or check:
             return web.Response(text="ok")
-        lines = [f"[+]{check} ok" for check in _CHECKS]
-        name = path.strip("/").partition("/")[0]
+        excluded = request.query.getall("exclude", [])
+        lines = [f"[+]{known} {'excluded: ' * (known in excluded)}ok" for known in checks]
+        unknown = ",".join(f'"{name}"' for name in excluded if name not in checks)
+        if unknown:
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}")
         return web.Response(text="\n".join([*lines, f"{name} check passed", ""]))
 
     async def version(self, request: web.BaseRequest, path: str) -> web.Response:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
-import yaml
 
 from winkube.api.kinds import Kind
 from winkube.api.table import columns, to_row
 from winkube.apiserver.item import Item
 from winkube.apiserver.negotiate import YAML, Output
 from winkube.apiserver.registry.listing import ListResult
+from winkube.apiserver.yaml_text import to_yaml
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 
@@ -97,15 +97,27 @@ def list_pieces(kind: Kind, metadata: JsonObject, items: Sequence[Item]) -> list
         orjson.dumps(metadata),
     )
     pieces = [head]
+    start = b'{"kind":"%b","apiVersion":"%b",' % (kind.kind.encode(), kind.api_version.encode())
+    length = len(start)
     for item in items:
-        pieces += (item.data, b",")
+        data = item.data
+        rest = data[length:] if data.startswith(start) else _untyped(data)
+        pieces += (b"{", rest, b",")
     if items:
         pieces.pop()
     pieces.append(b"]}\n")
     return pieces
 
 
+def _untyped(data: bytes) -> bytes:
+    """The object without its kind and version, and without the brace it begins with."""
+    obj = orjson.loads(data)
+    obj.pop("kind", None)
+    obj.pop("apiVersion", None)
+    return orjson.dumps(obj)[1:]
+
+
 def encode(document: Any, output: Output) -> bytes:
     if output.media == YAML:
-        return yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=True).encode()
+        return to_yaml(document)
     return orjson.dumps(document)

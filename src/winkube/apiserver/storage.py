@@ -55,7 +55,7 @@ class Storage:
 
     def _value(self, served: Served, obj: JsonObject) -> Callable[[Revision], bytes]:
         obj["metadata"]["resourceVersion"] = _MARK
-        head, _, tail = orjson.dumps(obj).partition(_FIELD)
+        head, _, tail = orjson.dumps(type_first(obj)).partition(_FIELD)
         seal, prefix = self._seal, served.prefix
 
         def value(revision: Revision) -> bytes:
@@ -71,12 +71,15 @@ class Storage:
         return Item(entry.key, data, entry.modified, (namespace, name))
 
 
+def type_first(obj: JsonObject) -> JsonObject:
+    """With kind and version in front, where a list can leave them out without a look inside."""
+    return {"kind": obj.pop("kind", ""), "apiVersion": obj.pop("apiVersion", ""), **obj}
+
+
 def preview(old: Item | None, served: Served, obj: JsonObject) -> Item:
     """What a dry run answers: the object as it would be, under the revision it has now."""
     metadata = obj["metadata"]
-    if old is None:
-        metadata.pop("resourceVersion", None)
-    else:
+    if old is not None:
         metadata["resourceVersion"] = str(old.revision)
     place = (metadata.get("namespace", ""), metadata.get("name", ""))
     key = served.key(*place)

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError
-from winkube.apiserver.body import decode, media_type, read_body
+from winkube.api.decode import MalformedError
+from winkube.api.errors import BadRequestError, UnexplainedError
+from winkube.apiserver.body import decode, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
@@ -16,9 +17,10 @@ from winkube.apiserver.registry.core import Registry, get, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
 from winkube.apiserver.registry.listing import ListParams, Selection, list_items
-from winkube.apiserver.registry.patch import APPLY_PATCH, patch, patcher
-from winkube.apiserver.registry.update import WHOLE, Part, update
+from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
+from winkube.apiserver.registry.update import WHOLE, Part, check_version, require_identity, update
 from winkube.apiserver.render import Renderer
+from winkube.apiserver.typed import header_fault, unregistered
 from winkube.apiserver.watch import WatchServer
 from winkube.base.types import JsonObject
 
@@ -39,6 +41,9 @@ _RETURNED: Final = frozenset(
 )
 
 
+_NO_VERBS: Final = frozenset({"HEAD", "OPTIONS", "TRACE"})
+
+
 class Verbs:
     def __init__(self, registry: Registry, renderer: Renderer, watches: WatchServer) -> None:
         self._registry = registry
@@ -54,7 +59,7 @@ class Verbs:
         }
 
     async def handle(self, call: Call) -> web.StreamResponse:
-        if call.verb not in call.served.kind.verbs:
+        if call.verb not in call.served.kind.verbs or call.request.method in _NO_VERBS:
             raise not_allowed()
         if call.verb == "get":
             return self.get(call)
@@ -66,6 +71,9 @@ class Verbs:
         return reply(call, data, status)
 
     def get(self, call: Call) -> web.Response:
+        version = call.query.get("resourceVersion") if call.query else None
+        if version:
+            check_version(version, "resourceVersion: Invalid value: ")
         return self.answer(call, get(call.served, *call.place))
 
     async def list(self, call: Call) -> web.StreamResponse:
@@ -80,11 +88,11 @@ class Verbs:
         if call.target.name or bool(call.target.namespace) != served.kind.namespaced:
             raise not_allowed()
         options = WriteOptions.parse(call.user, call.query, "Create")
+        options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
-        document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        document = await decode_as(served.kind.kind, raw, call.request)
         obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
-        obj["metadata"].pop("managedFields", None)
         item = await create(self._registry, served, call.target.namespace, obj, options)
         return self.answer(call, item, 201)
 
@@ -93,38 +101,41 @@ class Verbs:
         if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
             raise not_allowed()
         operation = "Update" if call.verb == "update" else "Patch"
-        options = WriteOptions.parse(call.user, call.query, operation)
+        media = media_type(call.request.headers.get("Content-Type", ""))
+        options = WriteOptions.parse(call.user, call.query, operation, apply=media == APPLY_PATCH)
+        options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
-        header = call.request.headers.get("Content-Type", "")
         if call.verb == "update":
             return await self._update(call, raw, options, part)
-        media = media_type(header)
         if media == APPLY_PATCH:
             return await self._apply(call, raw, options, part)
-        change = patcher(
-            self._registry.schema, call.served.kind, media, await decode(raw, "application/json")
+        item = await patch(
+            self._registry, call.served, call.place, read_patch(media, raw), options, part
         )
-        item = await patch(self._registry, call.served, call.place, change, options, part)
         return self.answer(call, item)
 
     async def _update(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
         served = call.served
-        document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        document = await decode_as(served.kind.kind, raw, call.request)
         obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
         key = served.key(*call.place)
         current = served.cache.get(key)
         if current is None:
             raise not_found(served, call.target.name)
+        require_identity(served, obj, current)
         item = await update(self._registry, served, current, obj, options, part)
         return self.answer(call, item)
 
     async def _apply(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
-        document = await decode(raw, "application/yaml")
+        try:
+            document = await decode(raw, "application/yaml")
+        except MalformedError as error:
+            raise BadRequestError(f"error decoding YAML: {error.message}") from error
         item, new = await apply(self._registry, call.served, call.place, document, options, part)
         return self.answer(call, item, 201 if new else 200)
 
@@ -161,13 +172,22 @@ class Verbs:
         raw = await read_body(call.request)
         if not raw.strip():
             return {}
-        document = await decode(raw, call.request.headers.get("Content-Type", ""))
-        if not isinstance(document, dict):
-            raise BadRequestError("the body of a deletion has to be DeleteOptions")
-        return document
+        try:
+            document = await decode(raw, call.request.headers.get("Content-Type", ""))
+        except MalformedError as error:
+            raise UnexplainedError(error.message) from error
+        fault = header_fault(document)
+        if fault is None and (document.get("kind") or "DeleteOptions") != "DeleteOptions":
+            fault = unregistered(document["kind"], document.get("apiVersion") or "v1")
+        if fault is not None:
+            raise UnexplainedError(fault)
+        options: JsonObject = document
+        return options
 
     async def delete_collection(self, call: Call) -> web.StreamResponse:
         served = call.served
+        if served.kind.namespaced and not call.target.namespace:
+            raise not_allowed()
         options = DeleteOptions.parse(await self._delete_body(call), call.query)
         params = ListParams.parse(call.target.namespace, call.query)
         selection = Selection.parse(served, call.query)

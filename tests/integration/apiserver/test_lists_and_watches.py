@@ -151,10 +151,10 @@ def test_watch_as_table_sends_rows(api: Any, maps: str) -> None:
 
 
 def test_yaml_goes_both_ways(api: Any, maps: str) -> None:
-    text = b"metadata:\n  name: y\ndata:\n  when: 2020-01-01\n"
+    text = b"metadata:\n  name: z\ndata:\n  when: 2020-01-01\n"
     made = api("POST", maps, text, Content_Type="application/yaml", Accept="application/yaml")
     assert made.status == 201
-    assert b"name: y" in made.body
+    assert b"name: z" in made.body
     assert b"2020-01-01" in made.body
 
 

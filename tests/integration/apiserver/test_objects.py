@@ -190,7 +190,7 @@ def test_delete_respects_preconditions(api: Any, maps: str) -> None:
     api("POST", maps, config("a"))
     refused = api("DELETE", f"{maps}/a", {"preconditions": {"uid": "other"}})
     assert (refused.status, refused.body["reason"]) == (409, "Conflict")
-    assert "UID in precondition: other" in refused.message
+    assert "the UID in the precondition (other) does not match" in refused.message
 
 
 def test_finalizer_holds_the_object_until_it_is_removed(api: Any, maps: str) -> None:

@@ -195,10 +195,9 @@ def test_string_data_of_a_secret_becomes_data() -> None:
     assert secret == {"type": "Opaque", "data": {"a": "aMOp", "b": "eA=="}}
 
 
-def test_a_namespace_is_active_labelled_and_finalized() -> None:
+def test_a_namespace_is_active_and_labelled() -> None:
     namespace = defaulted("", "Namespace", {"metadata": {"name": "x"}})
     assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "x"}
-    assert namespace["spec"] == {"finalizers": ["kubernetes"]}
     assert namespace["status"] == {"phase": "Active"}
 
 

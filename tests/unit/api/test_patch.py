@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winkube.api.decode import clone
-from winkube.api.errors import BadRequestError
+from winkube.api.errors import BadRequestError, RequestTooLargeError
 from winkube.api.patch import MAX_OPERATIONS, PatchFailedError, json_patch, merge_patch
 
 json_values = st.recursive(
@@ -109,7 +109,7 @@ def test_what_is_no_list_of_operations_is_a_bad_request(ops: Any) -> None:
 
 
 def test_too_many_operations_are_refused() -> None:
-    with pytest.raises(PatchFailedError, match="maximum operations"):
+    with pytest.raises(RequestTooLargeError, match="maximum operations"):
         json_patch({}, [{"op": "test", "path": "", "value": {}}] * (MAX_OPERATIONS + 1))
 
 

@@ -65,10 +65,7 @@ def default_namespace(obj: JsonObject) -> None:
         obj["metadata"]["labels"] = {**labels, "kubernetes.io/metadata.name": name}
     if not obj.setdefault("status", {}).get("phase"):
         obj["status"]["phase"] = "Active"
-    # The finalizer that lets the namespace controller empty it first (registry strategy).
-    spec = obj.setdefault("spec", {})
-    if not spec.get("finalizers") and not metadata(obj).get("deletionTimestamp"):
-        spec["finalizers"] = ["kubernetes"]
+    obj.setdefault("spec", {})
 
 
 def default_node(obj: JsonObject) -> None:

@@ -31,24 +31,30 @@ def name_check(kind: Kind) -> NameCheck:
     return _BY_KIND.get((kind.group, kind.kind), names.dns_subdomain_problems)
 
 
-def validate_metadata(kind: Kind, meta: Any, problems: Problems) -> None:
+def validate_metadata(
+    kind: Kind, meta: Any, problems: Problems, check: NameCheck | None = None
+) -> None:
+    """``check`` is the rule for names, the kind's own by default."""
     if not isinstance(meta, dict):
         problems.required("metadata")
         return
-    _check_name(kind, meta, problems)
+    _check_name(check or name_check(kind), meta, problems)
     _check_namespace(kind, meta, problems)
-    check_labels(meta.get("labels"), "metadata.labels", problems)
-    check_annotations(meta.get("annotations"), "metadata.annotations", problems)
-    _check_owners(meta.get("ownerReferences") or (), problems)
-    _check_finalizers(meta.get("finalizers") or [], "metadata.finalizers", problems)
     if (meta.get("generation") or 0) < 0:
         problems.invalid(
             "metadata.generation", meta["generation"], "must be greater than or equal to 0"
         )
+    _check_notes(meta, problems)
+    _check_finalizers(meta.get("finalizers") or [], "metadata.finalizers", problems)
 
 
-def _check_name(kind: Kind, meta: JsonObject, problems: Problems) -> None:
-    check = name_check(kind)
+def _check_notes(meta: JsonObject, problems: Problems) -> None:
+    check_labels(meta.get("labels"), "metadata.labels", problems)
+    check_annotations(meta.get("annotations"), "metadata.annotations", problems)
+    _check_owners(meta.get("ownerReferences") or (), problems)
+
+
+def _check_name(check: NameCheck, meta: JsonObject, problems: Problems) -> None:
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
         # A prefix may end in what a whole name may not end in: the suffix follows.
@@ -87,29 +93,36 @@ def check_annotations(annotations: Any, path: str, problems: Problems) -> None:
 
 def _check_finalizers(finalizers: list[str], path: str, problems: Problems) -> None:
     for index, finalizer in enumerate(finalizers):
-        _check_finalizer(finalizer, f"{path}[{index}]", problems)
+        _check_finalizer(finalizer, path, index, problems)
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         problems.invalid(path, finalizers, text)
 
 
-def _check_finalizer(finalizer: str, path: str, problems: Problems) -> None:
+def _check_finalizer(finalizer: str, path: str, index: int, problems: Problems) -> None:
     details = names.label_key_problems(finalizer)
     problems.all_invalid(path, finalizer, details)
     standard = ("orphan", "foregroundDeletion", "kubernetes")
     if not details and "/" not in finalizer and finalizer not in standard:
         problems.invalid(
-            path, finalizer, "name is neither a standard finalizer name nor is it fully qualified"
+            f"{path}[{index}]",
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
         )
 
 
 def _check_owners(owners: Any, problems: Problems) -> None:
     controllers = []
-    for index, owner in enumerate(owners):
-        path = f"metadata.ownerReferences[{index}]"
-        for field in ("apiVersion", "kind", "name", "uid"):
+    path = "metadata.ownerReferences"
+    for owner in owners:
+        version = owner.get("apiVersion") or ""
+        if not version or version.count("/") > 1:
+            problems.invalid(f"{path}.apiVersion", version, "version must not be empty")
+        for field in ("kind", "name", "uid"):
             if not owner.get(field):
-                problems.invalid(f"{path}.{field}", owner.get(field) or "", _OWNER_EMPTY[field])
+                problems.invalid(f"{path}.{field}", owner.get(field) or "", "must not be empty")
+        if (version, owner.get("kind")) == ("v1", "Event"):
+            problems.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner")
         if owner.get("controller"):
             controllers.append(owner)
     if len(controllers) > 1:
@@ -122,23 +135,11 @@ def _check_owners(owners: Any, problems: Problems) -> None:
         )
 
 
-_OWNER_EMPTY: Final = {
-    "apiVersion": "version must not be empty",
-    "kind": "must not be empty",
-    "name": "must not be empty",
-    "uid": "must not be empty",
-}
-
-
 def _owner(owner: JsonObject) -> str:
     return f"{owner.get('kind', '')}/{owner.get('name', '')}"
 
 
 def validate_metadata_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    for field in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
-        if new.get(field) != old.get(field):
-            problems.invalid(f"metadata.{field}", new.get(field) or "", "field is immutable")
-    _check_grace(new, old, problems)
     if old.get("deletionTimestamp"):
         added = set(new.get("finalizers") or ()) - set(old.get("finalizers") or ())
         if added:
@@ -152,9 +153,17 @@ def validate_metadata_update(new: JsonObject, old: JsonObject, problems: Problem
         problems.invalid(
             "metadata.generation", new.get("generation") or 0, "must not be decremented"
         )
+    for field in _IMMUTABLE:
+        if new.get(field) != old.get(field):
+            problems.invalid(f"metadata.{field}", new.get(field), "field is immutable")
+    _check_notes(new, problems)
 
 
-def _check_grace(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    field = "deletionGracePeriodSeconds"
-    if new.get(field) != old.get(field):
-        problems.invalid(f"metadata.{field}", new.get(field), "field is immutable")
+_IMMUTABLE: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)

@@ -6,6 +6,7 @@ from typing import Final
 from winkube.api.errors import Cause
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
+from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
     batch,
     certificates,
@@ -14,6 +15,7 @@ from winkube.api.validation import (
     limits,
     persistent_volume,
     pod,
+    pod_status,
     pod_update,
     policy,
     service,
@@ -95,10 +97,17 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
 # Writes of one part of an object have rules of their own in place of the object's.
 _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
     ("", "Pod", "ephemeralcontainers"): pod_update.validate_ephemeral_update,
-    ("", "ResourceQuota", "status"): limits.validate_quota_status,
     ("", "Pod", "resize"): pod_update.validate_resize,
+    ("", "ResourceQuota", "status"): limits.validate_quota_status,
     (*_SIGNING_REQUEST, "status"): certificates.validate_signing_request_status,
     (*_SIGNING_REQUEST, "approval"): certificates.validate_signing_request_approval,
+}
+
+
+# A status that is looked at by itself, without the object's own rules.
+_STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
+    ("", "Pod"): pod_status.validate_pod_status,
+    ("", "PersistentVolumeClaim"): claim.validate_claim_status,
 }
 
 
@@ -115,9 +124,16 @@ def validate_create(kind: Kind, obj: JsonObject) -> list[Cause]:
 def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str = "") -> list[Cause]:
     """Both are complete; a write that changes only metadata or status skips the rest."""
     problems, key = Problems(), (kind.group, kind.kind)
-    validate_metadata(kind, new.get("metadata"), problems)
+    validate_metadata(kind, new.get("metadata"), problems, path_segment_problems)
     validate_metadata_update(metadata(new), metadata(old), problems)
-    if _desired(new) == _desired(old) and key not in _READS_STATUS:
+    if problems:
+        # Upstream looks at metadata for all kinds, and each kind does again: causes are repeated.
+        _repeat_metadata(kind, new, old, problems)
+    change = _STATUS_UPDATE.get(key) if part == "status" else None
+    if change is not None:
+        change(new, old, problems)
+        return problems.causes
+    if _desired(new) == _desired(old) and key not in _READS_STATUS and not _notes(key, new, old):
         return problems.causes
     check, change = _CHECKS.get(key), _PART_UPDATE.get((*key, part)) or _UPDATE.get(key)
     if check is not None:
@@ -125,6 +141,25 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
     if change is not None:
         change(new, old, problems)
     return problems.causes
+
+
+_METADATA_AGAIN: Final[Mapping[tuple[str, str], str]] = {}
+
+
+def _repeat_metadata(kind: Kind, new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    for look in _METADATA_AGAIN.get((kind.group, kind.kind), "u"):
+        if look == "u":
+            validate_metadata_update(metadata(new), metadata(old), problems)
+        else:
+            validate_metadata(kind, new.get("metadata"), problems)
+
+
+def _notes(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:
+    """Annotations of pods have rules."""
+    if key != ("", "Pod"):
+        return False
+    fresh, kept = (obj["metadata"].get("annotations") for obj in (new, old))
+    return bool(fresh != kept)
 
 
 _READS_STATUS: Final = {("", "Node"), ("", "ResourceQuota"), _SIGNING_REQUEST}

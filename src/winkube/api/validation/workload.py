@@ -47,7 +47,7 @@ def _check_workload_selector(spec: JsonObject, kind: str, problems: Problems) ->
     if not _matches(selector, labels):
         problems.invalid(
             "spec.template.metadata.labels",
-            labels or {},
+            labels or None,
             "`selector` does not match template `labels`",
         )
     check_template(template, "spec.template", problems)

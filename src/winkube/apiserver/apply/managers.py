@@ -5,28 +5,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from winkube.api.errors import ConflictError
+from winkube.api.roundtrip import zero_of
 from winkube.api.schema import Shape
-from winkube.apiserver.apply.fieldset import (
-    FieldSet,
-    Path,
-    from_fields_v1,
-    lookup,
-    owned_fields,
-    to_fields_v1,
-    to_text,
-)
+from winkube.apiserver.apply.compare import compare, stated
+from winkube.apiserver.apply.element import to_text
+from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union, without
 from winkube.base.types import JsonObject
 
 # Who owned an object's fields before anybody applied it (upstream's name).
 BEFORE: Final = "before-first-apply"
+# Where the changes of the oldest authors end up when there are too many.
+ANCIENT: Final = "ancient-changes"
+_MAX_AUTHORS: Final = 10
 # Belong to the system, or name the object: nobody owns them.
-_STRIPPED: Final = frozenset(
-    {
-        ("f:apiVersion",),
-        ("f:kind",),
-        ("f:metadata",),
-        *(
-            ("f:metadata", f"f:{name}")
+_STRIPPED: Final[Tree] = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {
+        ".": {},
+        **{
+            f"f:{name}": {}
             for name in (
                 "name",
                 "namespace",
@@ -34,15 +32,11 @@ _STRIPPED: Final = frozenset(
                 "selfLink",
                 "uid",
                 "generation",
-                "managedFields",
                 "resourceVersion",
-                "generateName",
-                "deletionTimestamp",
-                "deletionGracePeriodSeconds",
             )
-        ),
-    }
-)
+        },
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +47,7 @@ class Owner:
     subresource: str = ""
 
 
-Managers = dict[Owner, tuple[FieldSet, str]]  # fields, time
+Managers = dict[Owner, tuple[Tree | None, str]]  # fields, time
 
 
 def read_managers(metadata: JsonObject) -> Managers:
@@ -63,7 +57,7 @@ def read_managers(metadata: JsonObject) -> Managers:
             entry.get("operation", ""),
             entry.get("apiVersion", ""),
             entry.get("subresource", ""),
-        ): (from_fields_v1(entry.get("fieldsV1") or {}), entry.get("time", ""))
+        ): (entry.get("fieldsV1") or None, entry.get("time", ""))
         for entry in metadata.get("managedFields") or ()
     }
 
@@ -71,70 +65,70 @@ def read_managers(metadata: JsonObject) -> Managers:
 def write_managers(metadata: JsonObject, managers: Managers) -> None:
     entries = []
     for owner, (fields, time) in managers.items():
-        if not fields:
+        if fields is None:
             continue
         entry: JsonObject = {
             "manager": owner.manager,
             "operation": owner.operation,
             "apiVersion": owner.version,
-            "time": time,
+            **({"time": time} if time else {}),
             "fieldsType": "FieldsV1",
-            "fieldsV1": to_fields_v1(fields),
+            "fieldsV1": fields,
         }
         if owner.subresource:
             entry["subresource"] = owner.subresource
         entries.append(entry)
-    entries.sort(key=lambda entry: (entry["operation"], entry["time"], entry["manager"]))
+    if len(entries) > 1:
+        entries.sort(key=_order)
     if entries:
         metadata["managedFields"] = entries
     else:
         metadata.pop("managedFields", None)
 
 
-def stated_fields(shape: Shape, obj: Any, subresource: str) -> FieldSet:
+def _order(entry: JsonObject) -> tuple[str, ...]:
+    names = ("operation", "time", "manager", "apiVersion", "subresource")
+    return tuple(entry.get(name, "") for name in names)
+
+
+def stated_fields(shape: Shape, obj: Any, subresource: str) -> Tree | None:
     """What an author of this part of the object may own."""
-    fields = owned_fields(shape, obj) - _STRIPPED
+    fields = difference(stated(shape, _unmanaged(obj)), _STRIPPED)
     if subresource == "status":
-        return frozenset(path for path in fields if path[0] in ("f:status", "f:metadata"))
-    return frozenset(path for path in fields if path[0] != "f:status")
+        return without(fields, ("f:spec",))
+    return without(fields, ("f:status",))
 
 
-def conflicts(
-    shape: Shape, live: Any, wanted: Any, fields: FieldSet, others: Managers
-) -> dict[Owner, list[Path]]:
+def _unmanaged(obj: JsonObject) -> JsonObject:
+    if "managedFields" not in obj["metadata"]:
+        return obj
+    metadata = {key: obj["metadata"][key] for key in obj["metadata"] if key != "managedFields"}
+    return {**obj, "metadata": metadata}
+
+
+def conflicts(changed: Tree | None, others: Managers) -> dict[Owner, Tree]:
     """Fields that others own and that would get another value."""
-    changed = {
-        path
-        for path in fields
-        if _differs(lookup(shape, live, path), lookup(shape, wanted, path), path)
-    }
-    found = {owner: sorted(theirs & changed) for owner, (theirs, _) in others.items()}
-    return {owner: paths for owner, paths in found.items() if paths}
+    found = {owner: intersection(theirs, changed) for owner, (theirs, _) in others.items()}
+    return {owner: fields for owner, fields in found.items() if fields is not None}
 
 
-def _differs(live: Any, wanted: Any, path: Path) -> bool:
-    if path[-1].startswith(("k:", "v:")):
-        return False  # being an element is shared, its fields are not
-    return bool(live != wanted)
-
-
-def conflict_error(found: Mapping[Owner, list[Path]]) -> ConflictError:
+def conflict_error(found: Mapping[Owner, Tree]) -> ConflictError:
     causes = [
         {
             "reason": "FieldManagerConflict",
             "message": f'conflict with "{owner.manager}"{_using(owner)}',
             "field": to_text(path),
         }
-        for owner, paths in found.items()
-        for path in paths
+        for owner, fields in found.items()
+        for path in paths(fields)
     ]
     if len(causes) == 1:
         message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
     else:
         lines = [f"Apply failed with {len(causes)} conflicts:"]
-        for owner, paths in found.items():
+        for owner, fields in found.items():
             head = f'conflicts with "{owner.manager}"{_using(owner)}:'
-            lines += [head, *(f"- {to_text(path)}" for path in paths)]
+            lines += [head, *(f"- {to_text(path)}" for path in paths(fields))]
         message = f"{lines[0]} " + "\n".join(lines[1:])
     return ConflictError(message, details={"causes": causes})
 
@@ -146,31 +140,69 @@ def _using(owner: Owner) -> str:
     return f"{part} using {owner.version}"
 
 
-def take_over(managers: Managers, fields: FieldSet) -> None:
+def take_over(managers: Managers, fields: Tree | None) -> None:
     """Nobody else owns these any longer."""
+    if fields is None:
+        return
     for owner, (theirs, time) in list(managers.items()):
-        managers[owner] = (theirs - fields, time)
+        managers[owner] = (difference(theirs, fields), time)
+
+
+def changes(shape: Shape, old: JsonObject, new: JsonObject) -> tuple[Tree | None, Tree | None]:
+    """What a write sets or changes, and what it removes."""
+    changed, removed = compare(shape, _unmanaged(old), _unmanaged(new))
+    return difference(changed, _STRIPPED), difference(removed, _STRIPPED)
+
+
+def track_creation(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
+    """Who creates an object owns everything in it; its status is nobody's yet."""
+    changed, _ = compare(shape, _zero(shape), _unmanaged(obj))
+    fields = without(difference(changed, _STRIPPED), ("f:status",))
+    managers = read_managers(obj["metadata"]) if _are_managers(obj["metadata"]) else {}
+    take_over(managers, fields)
+    managers[owner] = (fields, now)
+    write_managers(obj["metadata"], managers)
+
+
+def _are_managers(metadata: JsonObject) -> bool:
+    """Whether what a client says about managers can be read; otherwise nobody said anything."""
+    return all(
+        entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
+        for entry in metadata.get("managedFields") or ()
+    )
+
+
+def _zero(shape: Shape) -> JsonObject:
+    zero = zero_of(shape)
+    zero.setdefault("metadata", {})
+    return zero
 
 
 def track_update(shape: Shape, old: JsonObject, new: JsonObject, owner: Owner, now: str) -> None:
-    """A plain write makes its author the owner of what it changed.
-
-    Only for objects somebody has applied: for all others there is nothing to conflict with.
-    """
+    """A plain write makes its author the owner of what it changed."""
+    if not _are_managers(new["metadata"]):
+        write_managers(new["metadata"], read_managers(old["metadata"]))
     managers = read_managers(new["metadata"])
     if not managers:
         return
-    before = stated_fields(shape, old, owner.subresource)
-    after = stated_fields(shape, new, owner.subresource)
-    changed = frozenset(
-        path
-        for path in after
-        if path not in before or _differs(lookup(shape, old, path), lookup(shape, new, path), path)
-    )
-    gone = before - after
-    if not changed and not gone:
+    changed, removed = changes(shape, old, new)
+    if changed is None and removed is None:
         return
-    take_over(managers, changed | gone)
-    mine, _ = managers.get(owner, (frozenset(), ""))
-    managers[owner] = (mine | changed, now)
+    mine, since = managers.pop(owner, (None, ""))
+    take_over(managers, union(changed, removed))
+    fields = union(difference(mine, removed), changed)
+    managers[owner] = (fields, since if fields == mine else now)
+    _merge_oldest(managers)
     write_managers(new["metadata"], managers)
+
+
+def _merge_oldest(managers: Managers) -> None:
+    authors = [owner for owner in managers if owner.operation == "Update" and managers[owner][0]]
+    authors.sort(key=lambda owner: managers[owner][1])
+    while len(authors) > _MAX_AUTHORS:
+        first, second = authors[0], authors[1]
+        merged = Owner(ANCIENT, "Update", second.version)
+        fields = union(managers.pop(first)[0], managers[second][0])
+        time = managers.pop(second)[1]
+        managers[merged] = (union(managers.get(merged, (None, ""))[0], fields), time)
+        authors = [merged, *(owner for owner in authors[2:] if owner != merged)]

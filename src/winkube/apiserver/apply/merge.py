@@ -5,14 +5,14 @@ from typing import Any
 
 from winkube.api.decode import clone
 from winkube.api.schema import Shape
-from winkube.apiserver.apply.fieldset import (
-    Path,
+from winkube.apiserver.apply.element import (
     child_shape,
     find_element,
     is_atomic,
     key_step,
     list_keys,
 )
+from winkube.apiserver.apply.tree import Path
 
 
 def merge(shape: Shape | None, live: Any, wanted: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from winkube.api.decode import parse_json
+from winkube.api import decode
 from winkube.api.errors import BadRequestError
 from winkube.base.types import JsonObject
 
@@ -30,6 +30,10 @@ _PACKAGES: Final = {
 }
 # Sent with every group's version, defined once.
 _META_KINDS: Final = frozenset({"DeleteOptions", "Status"})
+
+_NO_MAGIC: Final = (
+    "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+)
 
 Field = tuple[str, str]  # JSON name, type
 
@@ -51,7 +55,7 @@ def _table() -> dict[str, dict[int, Field]]:
 def decode_protobuf(data: bytes) -> JsonObject:
     """The object in an envelope, with apiVersion and kind."""
     if not data.startswith(_MAGIC):
-        raise MalformedError("the magic number is missing")
+        raise decode.MalformedError(_NO_MAGIC, _NO_MAGIC)
     envelope = dict(_fields(memoryview(data)[len(_MAGIC) :]))
     type_meta = {n: _name(v) for n, v in _fields(_view(envelope.get(1, b"")))}
     api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
@@ -220,7 +224,7 @@ def _int_or_string(data: memoryview) -> int | str:
 
 def _raw(data: memoryview) -> Any:
     raw = bytes(_view(dict(_fields(data)).get(1, b"")))
-    return parse_json(raw) if raw else None
+    return decode.parse_json(raw) if raw else None
 
 
 def _strings(data: memoryview) -> list[str]:

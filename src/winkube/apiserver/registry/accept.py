@@ -11,13 +11,13 @@ import orjson
 
 from winkube.api.defaulting.pod import default_pod_status
 from winkube.api.defaults import apply_defaults
-from winkube.api.errors import BadRequestError
-from winkube.api.fields import check_fields
+from winkube.api.fields import FieldReport, check_fields
 from winkube.api.kinds import Kind
 from winkube.api.roundtrip import round_trip
 from winkube.api.schema import Schema
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.typed import check_type, header_fault, unrecognized
 from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
@@ -26,23 +26,27 @@ Completed = tuple[bytes, str]  # the spec as text, and the pod's quality of serv
 
 
 def accept(
-    schema: Schema, kind: Kind, document: Any, options: WriteOptions, *, raw: bytes = b""
+    schema: Schema,
+    kind: Kind,
+    document: Any,
+    options: WriteOptions,
+    *,
+    raw: bytes = b"",
+    converting: bool = False,
 ) -> JsonObject:
     """The object ready for the registry; BadRequestError with upstream's sentence otherwise."""
-    if not isinstance(document, dict):
-        raise BadRequestError(
-            f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get "
-            "version/kind; json parse error: json: cannot unmarshal "
-            f"{_go_type(document)} into Go value of type struct "
-            '{ APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
-            '"json:\\"kind,omitempty\\"" }'
-        )
+    document = {} if document is None else document
+    fault = header_fault(document)
+    if fault is not None:
+        raise unrecognized(kind.kind, fault, raw)
     obj: JsonObject = document
-    _check_type(kind, obj)
+    check_type(kind, obj)
     completed = _remembered_spec(schema, kind, obj, raw)
     if completed is not None:
         obj["spec"] = {}
-    _check_fields(schema, kind, obj, options, raw if completed is None else b"")
+    report = _report(schema, kind, obj, options, raw if completed is None else b"")
+    _judge(report, kind, options, converting=converting)
+    round_trip(schema, kind, obj)
     if obj.get("metadata") is None:
         obj["metadata"] = {}
     if completed is None:
@@ -75,44 +79,20 @@ def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> Completed | None
     return orjson.dumps(obj["spec"]), obj["status"]["qosClass"]
 
 
-def _check_type(kind: Kind, obj: JsonObject) -> None:
-    found = obj.get("kind") or kind.kind
-    version = obj.get("apiVersion") or kind.api_version
-    if not isinstance(found, str) or not isinstance(version, str):
-        raise BadRequestError(
-            f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get "
-            "version/kind; json parse error: json: cannot unmarshal object into Go struct field"
-            " .kind of type string"
-        )
-    if found != kind.kind:
-        raise BadRequestError(
-            f'{found} in version "{version}" cannot be handled as a {kind.kind}: '
-            f'no kind "{found}" is registered for the {kind.plural} resource'
-        )
-    if version != kind.api_version:
-        raise BadRequestError(
-            f"the API version in the data ({version}) does not match the expected API version "
-            f"({kind.api_version})"
-        )
-    obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
-
-
-def _check_fields(
+def _report(
     schema: Schema, kind: Kind, obj: JsonObject, options: WriteOptions, raw: bytes
-) -> None:
+) -> FieldReport:
     look = options.field_validation != "Ignore" and raw and may_repeat_keys(raw, obj)
-    report = check_fields(schema, kind, obj, raw=raw if look else None)
-    if not report.clean:
-        error = report.type_error(kind)
-        if error is None and options.field_validation == "Strict":
-            error = report.strict_error(kind)
-        if error is not None:
-            raise error
-        if options.field_validation == "Warn":
-            options.warnings.extend(report.strict_messages())
-    round_trip(schema, kind, obj)
+    return check_fields(schema, kind, obj, raw=raw if look else None)
 
 
-def _go_type(value: Any) -> str:
-    names = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
-    return names.get(type(value), "null")
+def _judge(report: FieldReport, kind: Kind, options: WriteOptions, *, converting: bool) -> None:
+    if report.clean:
+        return
+    error = report.type_error(kind, converting=converting)
+    if error is None and options.field_validation == "Strict":
+        error = report.strict_error(kind)
+    if error is not None:
+        raise error
+    if options.field_validation == "Warn":
+        options.warnings.extend(report.strict_messages())

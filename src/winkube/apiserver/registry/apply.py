@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from winkube.api.errors import BadRequestError, Cause, InvalidError
+from winkube.api.errors import BadRequestError, Cause, InvalidError, UnexplainedError
 from winkube.api.fields import check_fields
 from winkube.api.kinds import Kind
 from winkube.api.roundtrip import prune
@@ -11,6 +11,7 @@ from winkube.apiserver.apply.managers import (
     BEFORE,
     Managers,
     Owner,
+    changes,
     conflict_error,
     conflicts,
     read_managers,
@@ -19,6 +20,7 @@ from winkube.apiserver.apply.managers import (
     write_managers,
 )
 from winkube.apiserver.apply.merge import merge, remove
+from winkube.apiserver.apply.tree import difference, paths, union
 from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -91,14 +93,28 @@ def _configuration(
 
 def _check(schema: Schema, kind: Kind, document: JsonObject, options: WriteOptions) -> None:
     report = check_fields(schema, kind, document)
+    if report.unknown:
+        raise UnexplainedError(
+            f"failed to create typed patch object ({_place(document)}; {_gvk(kind)}): "
+            + _listed([f".{path}: field not declared in schema" for path in report.unknown])
+        )
     error = report.type_error(kind)
-    if error is None and options.field_validation == "Strict":
-        error = report.strict_error(kind)
     if error is not None:
         raise error
-    if options.field_validation == "Warn":
-        options.warnings.extend(report.strict_messages())
     prune(schema, kind, document)
+
+
+def _listed(texts: list[str]) -> str:
+    return texts[0] if len(texts) == 1 else "errors:\n" + "\n".join(f"  {t}" for t in texts)
+
+
+def _place(document: JsonObject) -> str:
+    metadata = document["metadata"]
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+
+
+def _gvk(kind: Kind) -> str:
+    return f"{kind.group}/{kind.version}, Kind={kind.kind}"
 
 
 async def _create(
@@ -134,18 +150,18 @@ def _merged(
     managers = read_managers(live["metadata"])
     if not managers:
         managers[Owner(BEFORE, "Update", kind.api_version)] = (stated_fields(shape, live, ""), now)
-    mine, since = managers.pop(owner, (frozenset(), now))
+    mine, since = managers.pop(owner, (None, now))
     fields = stated_fields(shape, wanted, owner.subresource)
-    found = conflicts(shape, live, wanted, fields, managers)
+    new: JsonObject = merge(shape, live, wanted)
+    dropped = difference(mine, fields)
+    for theirs, _ in managers.values():
+        dropped = difference(dropped, theirs)
+    remove(shape, new, paths(dropped))
+    changed, removed = changes(shape, live, new)
+    found = conflicts(changed, managers)
     if found and not force:
         raise conflict_error(found)
-    for paths in found.values():
-        take_over(managers, frozenset(paths))
-    new: JsonObject = merge(shape, live, wanted)
-    dropped = mine - fields
-    for theirs, _ in managers.values():
-        dropped -= theirs
-    remove(shape, new, dropped)
+    take_over(managers, union(changed, removed))
     managers[owner] = (fields, since if fields == mine else now)
     new["metadata"] = dict(new["metadata"])
     write_managers(new["metadata"], managers)

@@ -6,13 +6,15 @@ from winkube.api.app_armor import sync_profiles
 from winkube.api.errors import (
     AlreadyExistsError,
     BadRequestError,
-    InternalError,
     InvalidError,
+    UnexplainedError,
 )
+from winkube.api.kinds import Kind
 from winkube.api.roundtrip import complete_status
 from winkube.api.validation import validate_create
 from winkube.api.warnings.rules import warnings_on_create
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.apply.managers import Owner, track_creation
 from winkube.apiserver.conversion import to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -48,6 +50,7 @@ async def create(
         warnings=options.warnings,
     )
     await registry.admission.admit(request)
+    _track(registry, served.kind, obj, options)
     stored = False
     try:
         item = await _create(registry, request, options)
@@ -56,6 +59,13 @@ async def create(
     finally:
         if request.undo and not stored:
             await request.give_back()
+
+
+def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOptions) -> None:
+    definition = registry.schema.for_kind(kind.gvk)
+    if definition is not None and not options.applies:
+        owner = Owner(options.manager, "Update", kind.api_version)
+        track_creation(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
 
 
 async def _create(registry: Registry, request: Admission, options: WriteOptions) -> Item:
@@ -84,8 +94,6 @@ def _place(served: Served, namespace: str, metadata: JsonObject) -> None:
         metadata["namespace"] = namespace
     else:
         metadata.pop("namespace", None)
-    if metadata.get("resourceVersion"):
-        raise InternalError("resourceVersion should not be set on objects to be created")
 
 
 async def _complete(registry: Registry, request: Admission, options: WriteOptions) -> None:
@@ -98,6 +106,7 @@ async def _complete(registry: Registry, request: Admission, options: WriteOption
     prepare_create(served.kind, obj, options.user)
     if served.kind.kind == "Pod":
         options.warnings.extend(sync_profiles(obj))
+    complete_status(registry.schema, served.kind, obj)
     request.name = metadata.get("name") or ""
     causes = validate_create(served.kind, obj)
     if causes:
@@ -115,6 +124,8 @@ async def _store(
     key = served.key(metadata.get("namespace", ""), metadata["name"])
     if served.cache.get(key) is not None:
         return None
+    if metadata.get("resourceVersion") and not options.dry_run:
+        raise UnexplainedError("resourceVersion should not be set on objects to be created")
     hook = registry.hooks.get(served.prefix)
     finish = hook.begin(obj, None) if hook is not None else nothing_to_finish
     stored = False

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions, parse_bool
 from winkube.apiserver.registry.core import Registry, get
-from winkube.apiserver.registry.update import ModifiedError, delete_now, store_update
+from winkube.apiserver.registry.update import ModifiedError, delete_now, modified, store_update
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -22,7 +23,9 @@ from winkube.base.types import JsonObject
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 _POLICIES: Final = ("Orphan", "Background", "Foreground")
+_POLICY_NAMES: Final = ("Foreground", "Background", "Orphan", "nil")
 _ATTEMPTS: Final = 16
+_ORPHANING: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class DeleteOptions:
     def check(self) -> None:
         causes = []
         if self.policy and self.policy not in _POLICIES:
-            names = ", ".join(f'"{name}"' for name in ("Foreground", "Background", "Orphan"))
+            names = ", ".join(f'"{name}"' for name in _POLICY_NAMES)
             causes.append(
                 Cause(
                     "FieldValueNotSupported",
@@ -80,7 +83,7 @@ def _grace(value: Any) -> int | None:
     try:
         number = int(value)
     except (TypeError, ValueError):
-        raise BadRequestError(f"gracePeriodSeconds: {value!r} is not a number") from None
+        raise BadRequestError(f'strconv.ParseInt: parsing "{value}": invalid syntax') from None
     # Negative means "at once", with the kubelet still asked (upstream: 1).
     return 1 if number < 0 else number
 
@@ -94,7 +97,9 @@ def _orphan(value: Any) -> bool | None:
 def _is_dry(value: Any) -> bool:
     values = [value] if isinstance(value, str) else value
     if any(entry != "All" for entry in values):
-        raise BadRequestError('dryRun: Unsupported value: supported values: "All"')
+        problems = Problems()
+        problems.unsupported("dryRun", values, ["All"])
+        raise InvalidError.of("DeleteOptions", "", problems.causes, group="meta.k8s.io")
     return bool(values)
 
 
@@ -147,6 +152,12 @@ async def _delete_once(
     if not is_held(marked):
         if options.dry_run:
             return Deletion(preview(item, served, marked), gone=True)
+        if changed and _dies_gracefully(served):
+            # Everybody sees the mark first, also of a pod that goes at once.
+            marking = await registry.storage.update(served, item, marked)
+            if marking is None:
+                raise modified(served, item.name)
+            item = marking
         return Deletion(await delete_now(registry, served, item), gone=True)
     if not changed:
         return Deletion(item, gone=False)
@@ -161,25 +172,25 @@ def _check_preconditions(
     current = obj["metadata"].get("uid")
     if options.uid is not None and options.uid != current:
         cause = (
-            f"Precondition failed: UID in precondition: {options.uid}, "
-            f"UID in object meta: {current}"
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({current}). The object might have been deleted and then recreated"
         )
     elif options.resource_version not in (None, str(item.revision)):
         cause = (
-            f"Precondition failed: ResourceVersion in precondition: {options.resource_version}, "
-            f"ResourceVersion in object meta: {item.revision}"
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match "
+            f"the ResourceVersion in record ({item.revision}). The object might have been modified"
         )
     else:
         return
     kind = served.kind
-    raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
+    raise ConflictError.of(kind.kind, item.name, cause, group=kind.group)
 
 
 def plan_deletion(served: Served, obj: JsonObject, options: DeleteOptions, now: float) -> bool:
     """Mark ``obj`` as this request asks; False when it already says so."""
     before = dict(obj["metadata"])
     metadata = obj["metadata"]
-    _set_propagation(metadata, options)
+    _set_propagation(metadata, options, orphan=_orphans_by_default(served))
     grace = _grace_of(served, obj, options)
     previous = metadata.get("deletionGracePeriodSeconds")
     if not metadata.get("deletionTimestamp"):
@@ -196,8 +207,16 @@ def plan_deletion(served: Served, obj: JsonObject, options: DeleteOptions, now: 
     return bool(metadata != before)
 
 
-def _set_propagation(metadata: JsonObject, options: DeleteOptions) -> None:
+def _orphans_by_default(served: Served) -> bool:
+    """Their dependents have always been kept unless the request says otherwise."""
+    return (served.kind.group, served.kind.plural) in _ORPHANING
+
+
+def _set_propagation(metadata: JsonObject, options: DeleteOptions, *, orphan: bool) -> None:
     policy = options.policy
+    held = {ORPHAN, FOREGROUND} & set(metadata.get("finalizers") or [])
+    if orphan and not policy and options.orphan is None and not held:
+        policy = "Orphan"
     if options.orphan is not None:
         policy = "Orphan" if options.orphan else "Background"
     finalizers = list(metadata.get("finalizers") or [])
@@ -213,9 +232,13 @@ def _set_propagation(metadata: JsonObject, options: DeleteOptions) -> None:
         metadata.pop("finalizers", None)
 
 
+def _dies_gracefully(served: Served) -> bool:
+    return served.kind.plural == "pods" and not served.kind.group
+
+
 def _grace_of(served: Served, obj: JsonObject, options: DeleteOptions) -> int:
     """Only pods die gracefully; one that never reached a node, or has ended, goes at once."""
-    if served.kind.plural != "pods" or served.kind.group:
+    if not _dies_gracefully(served):
         return 0
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):

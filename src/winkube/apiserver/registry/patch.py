@@ -1,12 +1,22 @@
 """Patch: read, change, and update; again from the start when somebody else was quicker."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from winkube.api.errors import BadRequestError, UnsupportedMediaTypeError
+from winkube.api.decode import MalformedError, parse_json
+from winkube.api.errors import (
+    BadRequestError,
+    Cause,
+    InvalidError,
+    UndecodableError,
+    UnsupportedMediaTypeError,
+)
+from winkube.api.fields import repeated_keys
+from winkube.api.go_text import object_text, printed, quoted
 from winkube.api.kinds import Kind
-from winkube.api.patch import json_patch, merge_patch, strategic_merge
+from winkube.api.patch import json_name, json_patch, merge_patch, strategic_merge
 from winkube.api.schema import Schema
+from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -21,29 +31,75 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 _ATTEMPTS: Final = 6  # upstream's MaxRetryWhenPatchConflicts, and the first
+_MAP: Final = "Go value of type map[string]interface {}"
+_OPERATION: Final = frozenset({"op", "path", "from", "value"})
 
-Patcher = Callable[[JsonObject], JsonObject]
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A change that was read and can be made to any state of an object."""
+
+    media: str
+    document: Any
+    repeated: tuple[str, ...] = ()  # what strict reading finds in the patch itself
+
+    def change(self, schema: Schema, kind: Kind, doc: JsonObject) -> JsonObject:
+        if self.media == JSON_PATCH:
+            return _object(json_patch(doc, self.document))
+        if self.media == MERGE_PATCH:
+            return _object(merge_patch(doc, self.document))
+        wanted = {key: self.document[key] for key in self.document if key not in _TYPE}
+        return strategic_merge(schema, kind, doc, wanted)
+
+    @property
+    def converts(self) -> bool:
+        """Made to the object as a tree, not to its text."""
+        return self.media == STRATEGIC_PATCH
+
+    def refusal(self, patched: str, fault: str) -> InvalidError:
+        shown = printed(self.document) if self.converts else patched
+        message = f"Invalid value: {quoted(shown)}: {fault}"
+        return InvalidError.of("", "", [Cause("FieldValueInvalid", message, "patch")])
 
 
-def patcher(schema: Schema, kind: Kind, media: str, patch: Any) -> Patcher:
-    """The change a patch of this media type makes; the document is checked once."""
-    if media == JSON_PATCH:
-        return lambda doc: _object(json_patch(doc, patch))
-    if media == MERGE_PATCH:
-        wanted = _object(patch)
-        return lambda doc: _object(merge_patch(doc, wanted))
-    if media == STRATEGIC_PATCH:
-        wanted = _object(patch)
-        return lambda doc: strategic_merge(schema, kind, doc, wanted)
-    raise UnsupportedMediaTypeError(
-        "the body of the request was in an unknown format - accepted media types include: "
-        f"{JSON_PATCH}, {MERGE_PATCH}, {STRATEGIC_PATCH}, {APPLY_PATCH}"
-    )
+_TYPE: Final = ("kind", "apiVersion")
+
+
+def read_patch(media: str, raw: bytes) -> Patch:
+    """The patch in a body; the document is checked once."""
+    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH):
+        raise UnsupportedMediaTypeError("415: Unsupported Media Type", details={})
+    prefix = "" if media == STRATEGIC_PATCH else "error decoding patch: "
+    try:
+        document = parse_json(raw)
+    except MalformedError as error:
+        raise BadRequestError(prefix + error.fault) from error
+    if media != JSON_PATCH and not isinstance(document, dict):
+        if document is None:
+            raise BadRequestError("Invalid JSON Patch")
+        raise BadRequestError(f"{prefix}json: cannot unmarshal {json_name(document)} into {_MAP}")
+    return Patch(media, document, tuple(_remarks(media, document, raw)))
+
+
+def _remarks(media: str, document: Any, raw: bytes) -> list[str]:
+    prefix = "json patch " if media == JSON_PATCH else ""
+    remarks = []
+    if media == JSON_PATCH and isinstance(document, list):
+        remarks = [
+            f'{prefix}unknown field "[{index}].{key}"'
+            for index, operation in enumerate(document)
+            if isinstance(operation, dict)
+            for key in operation
+            if key not in _OPERATION
+        ]
+    if may_repeat_keys(raw, document):
+        remarks += [f'{prefix}duplicate field "{path}"' for path in repeated_keys(raw)]
+    return remarks
 
 
 def _object(value: Any) -> JsonObject:
     if not isinstance(value, dict):
-        raise BadRequestError("error decoding patch: json: cannot unmarshal into an object")
+        raise BadRequestError(f"json: cannot unmarshal {json_name(value)} into {_MAP}")
     return value
 
 
@@ -51,19 +107,34 @@ async def patch(
     registry: Registry,
     served: Served,
     place: tuple[str, str],
-    change: Patcher,
+    wanted: Patch,
     options: WriteOptions,
     part: Part = WHOLE,
 ) -> Item:
     for attempt in range(_ATTEMPTS):
         item = get(served, *place)
         old = to_served(served, item.load())
-        new = change(old)
         options.warnings.clear()
-        new = accept(registry.schema, served.kind, new, options)
+        new = _changed(registry, served.kind, old, wanted, options)
         try:
             return await update(registry, served, item, new, options, part)
         except ModifiedError:
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("the loop returns or raises")
+
+
+def _changed(
+    registry: Registry, kind: Kind, old: JsonObject, wanted: Patch, options: WriteOptions
+) -> JsonObject:
+    new = wanted.change(registry.schema, kind, old)
+    remarks = () if options.field_validation == "Ignore" else wanted.repeated
+    if remarks and options.field_validation == "Strict":
+        fault = f"strict decoding error: {', '.join(remarks)}"
+        raise wanted.refusal(object_text(new), fault)
+    try:
+        new = accept(registry.schema, kind, new, options, converting=wanted.converts)
+    except UndecodableError as error:
+        raise wanted.refusal(object_text(new), error.fault) from error
+    options.warnings.extend(remarks)
+    return new

@@ -1,4 +1,4 @@
-"""What becomes of a new pod before it is validated: label keys are put into its selectors."""
+"""What becomes of a pod before it is validated: label keys join selectors, reports are completed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -39,3 +39,22 @@ def _merge(term: JsonObject, field: str, operator: str, labels: Any) -> None:
         if key in labels:
             expression = {"key": key, "operator": operator, "values": [labels[key]]}
             selector.setdefault("matchExpressions", []).append(expression)
+
+
+def complete_report(new: JsonObject, old: JsonObject) -> None:
+    """A status that leaves out what was known keeps it."""
+    status, before = new.get("status") or {}, old.get("status") or {}
+    for field in ("qosClass", "observedGeneration"):
+        if not status.get(field) and before.get(field):
+            status[field] = before[field]
+    known: dict[str, list[int]] = {}
+    for condition in before.get("conditions") or ():
+        generation = condition.get("observedGeneration") or 0
+        known.setdefault(condition.get("type") or "", []).append(generation)
+    for condition in status.get("conditions") or ():
+        generations = known.get(condition.get("type") or "")
+        generation = generations.pop(0) if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation
+    if status:
+        new["status"] = status

@@ -10,7 +10,7 @@ from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
 from winkube.apiserver.auth.user import User
-from winkube.apiserver.registry.pods import merge_label_keys
+from winkube.apiserver.registry.pods import complete_report, merge_label_keys
 from winkube.apiserver.services.hook import keep_allocated
 from winkube.base.types import JsonObject
 
@@ -26,6 +26,7 @@ _GENERATION: Final = frozenset(
         ("batch", "jobs"),
         ("batch", "cronjobs"),
         ("policy", "poddisruptionbudgets"),
+        ("discovery.k8s.io", "endpointslices"),
         ("networking.k8s.io", "ingresses"),
         ("networking.k8s.io", "ingressclasses"),
         ("networking.k8s.io", "networkpolicies"),
@@ -55,7 +56,6 @@ def counts_generation(kind: Kind) -> bool:
 def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
     key = (kind.group, kind.plural)
     metadata = obj["metadata"]
-    metadata.pop("generation", None)
     if key in _GENERATION:
         metadata["generation"] = 1
     if "status" in kind.subresources and key not in _STATUS_AT_CREATION:
@@ -79,10 +79,18 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0
-    if _wanted(new) != _wanted(old):
+    if _wanted(new) != _wanted(old) or _notes_count(kind, new, old):
         generation += 1
     if generation:
         new["metadata"]["generation"] = generation
+
+
+def _notes_count(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
+    """A Deployment's annotations are copied to its ReplicaSets: they are part of what is wanted."""
+    if (kind.group, kind.plural) != ("apps", "deployments"):
+        return False
+    before, after = (obj["metadata"].get("annotations") or {} for obj in (old, new))
+    return bool(before != after)
 
 
 _FREE_METADATA: Final = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
@@ -121,6 +129,8 @@ def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         new.pop("status", None)
     else:
         new["status"] = status
+    if (kind.group, kind.plural) == ("", "pods"):
+        complete_report(new, old)
 
 
 def _count_template(new: JsonObject, old: JsonObject | None) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.errors import BadRequestError, ConflictError, InvalidError
+from winkube.api.errors import BadRequestError, ConflictError, InvalidError, UnexplainedError
 from winkube.api.kinds import Kind
 from winkube.api.validation import validate_update
+from winkube.api.warnings.rules import warnings_on_update
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.apply.managers import Owner, track_update
 from winkube.apiserver.conversion import to_served, to_stored
@@ -38,15 +39,9 @@ class Part:
 WHOLE: Final = Part("", prepare_update)
 STATUS: Final = Part("status", prepare_status)
 
-_CARRIED: Final = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "generateName",
-    "namespace",
-)
+# What stays as it is whatever a write says; the rest of these may be left out of it.
+_CARRIED: Final = ("creationTimestamp", "generation", "namespace")
+_KEPT: Final = ("uid", "deletionGracePeriodSeconds")
 
 
 class ModifiedError(ConflictError):
@@ -63,7 +58,7 @@ async def update(
 ) -> Item:
     """Replace ``old_item``; the caller found it and resolved the name."""
     old = to_served(served, old_item.load())
-    check_identity(served, new, old_item, old)
+    check_identity(served, new, old_item)
     _carry_over(new, old)
     request = Admission(
         "UPDATE",
@@ -84,6 +79,7 @@ async def update(
     causes = validate_update(served.kind, new, old, part=part.name)
     if causes:
         raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
+    options.warnings.extend(warnings_on_update(served.kind, new, old, part=part.name))
     stored = False
     try:
         await registry.admission.validate(request)
@@ -104,18 +100,14 @@ def _track(
 ) -> None:
     """Keep managedFields true, for objects that have them; an apply has done so itself."""
     old, new = states
-    fresh = new["metadata"].get("managedFields")
-    if not fresh or fresh != old["metadata"].get("managedFields"):
-        return
     definition = registry.schema.for_kind(kind.gvk)
-    if definition is None:
+    if definition is None or options.applies or not new["metadata"].get("managedFields"):
         return
-    manager = options.field_manager or options.user.name
-    owner = Owner(manager, "Update", kind.api_version, part.name)
+    owner = Owner(options.manager, "Update", kind.api_version, part.name)
     track_update(definition.shape, old, new, owner, to_rfc3339(registry.clock.now()))
 
 
-def check_identity(served: Served, new: JsonObject, item: Item, old: JsonObject) -> None:
+def check_identity(served: Served, new: JsonObject, item: Item) -> None:
     metadata = new["metadata"]
     name = metadata.get("name")
     if name is not None and name != item.name:
@@ -129,11 +121,34 @@ def check_identity(served: Served, new: JsonObject, item: Item, old: JsonObject)
         )
     kind = served.kind
     version = metadata.get("resourceVersion")
-    if version and version != str(item.revision):
+    if version and version not in ("0", str(item.revision)):
+        check_version(version)
         raise ConflictError.of(kind.plural, item.name, MODIFIED, group=kind.group)
-    uid, current = metadata.get("uid"), old["metadata"].get("uid")
-    if uid and uid != current:
-        cause = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {current}"
+
+
+def check_version(version: str, where: str = "") -> None:
+    if not (version.isascii() and version.isdecimal()):
+        shown = f'{where}"{version}": ' if where else ""
+        raise UnexplainedError(f'{shown}strconv.ParseUint: parsing "{version}": invalid syntax')
+
+
+def require_identity(served: Served, new: JsonObject, item: Item) -> None:
+    """Who replaces an object names it; a uid has to be the one it has."""
+    metadata = new["metadata"]
+    if not metadata.get("name"):
+        raise BadRequestError(
+            f"the name of the object ({item.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    uid = metadata.get("uid")
+    current = item.load()["metadata"].get("uid") if uid else None
+    if uid != current and uid:
+        cause = (
+            f"StorageError: invalid object, Code: 4, Key: {item.key}, ResourceVersion: 0, "
+            "AdditionalErrorMsg: Precondition failed: "
+            f"UID in precondition: {uid}, UID in object meta: {current}"
+        )
+        kind = served.kind
         raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
 
 
@@ -145,6 +160,11 @@ def _carry_over(new: JsonObject, old: JsonObject) -> None:
             fresh[name] = kept[name]
         else:
             fresh.pop(name, None)
+    for name in _KEPT:
+        if name in kept and fresh.get(name) in (None, ""):
+            fresh[name] = kept[name]
+    if "deletionTimestamp" in kept:
+        fresh["deletionTimestamp"] = kept["deletionTimestamp"]
     fresh["resourceVersion"] = kept.get("resourceVersion")
     if "managedFields" in kept and "managedFields" not in fresh:
         fresh["managedFields"] = kept["managedFields"]

@@ -1,6 +1,7 @@
 """The scale subresource: how many replicas, in one form for every workload kind."""
 
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from aiohttp import web
 
@@ -8,13 +9,13 @@ from winkube.api.errors import Cause, ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.selectors import selector_query
 from winkube.api.table import columns, to_row
-from winkube.apiserver.body import decode, media_type, read_body
+from winkube.apiserver.body import decode, media_type, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import MODIFIED, Registry, get
-from winkube.apiserver.registry.patch import patcher
+from winkube.apiserver.registry.patch import Patch, read_patch
 from winkube.apiserver.registry.update import ModifiedError, update
 from winkube.apiserver.render import encode
 from winkube.apiserver.served import Served
@@ -35,15 +36,17 @@ class Scale:
         if call.verb not in ("update", "patch"):
             raise not_allowed()
         options = WriteOptions.parse(call.user, call.query, call.verb.capitalize())
+        options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
         header = call.request.headers.get("Content-Type", "")
         patching = call.verb == "patch"
-        document = await decode(raw, "application/json" if patching else header)
+        wanted = read_patch(media_type(header), raw) if patching else None
+        document: JsonObject = {} if patching else require_object(await decode(raw, header))
         for attempt in range(_ATTEMPTS):
             item = get(call.served, *call.place)
             scale = to_scale(item.load())
-            scale = self._patched(scale, media_type(header), document) if patching else document
+            scale = document if wanted is None else self._patched(scale, wanted)
             try:
                 return _answer(call, await self._write(call, item, scale, options))
             except ModifiedError:
@@ -51,11 +54,11 @@ class Scale:
                     raise
         raise AssertionError("the loop returns or raises")
 
-    def _patched(self, scale: JsonObject, media: str, document: Any) -> JsonObject:
+    def _patched(self, scale: JsonObject, wanted: Patch) -> JsonObject:
         # Scale has no lists, so a strategic merge is a plain one.
-        plain = media.replace("strategic-merge-patch", "merge-patch")
+        plain = replace(wanted, media=wanted.media.replace("strategic-merge-patch", "merge-patch"))
         kind = self._registry.resources.core("pods").kind
-        return patcher(self._registry.schema, kind, plain, document)(scale)
+        return plain.change(self._registry.schema, kind, scale)
 
     async def _write(
         self, call: Call, item: Item, scale: JsonObject, options: WriteOptions

@@ -1,91 +1,19 @@
-"""Sets of fields: paths into an object, and their FieldsV1 form.
+"""Elements of an object by their step in a path, and paths as text.
 
 A path is a tuple of steps: ``f:name`` (a field or map key), ``k:{...}`` (the element of a list with
 these keys), ``v:...`` (an element of a set). Which of them a place has is the schema's decision.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
 
 from winkube.api.schema import Shape, Type
+from winkube.apiserver.apply.tree import Path
 from winkube.base.types import JsonObject
-
-Path = tuple[str, ...]
-FieldSet = frozenset[Path]
 
 # Keys of list elements that have a default may be left out by authors.
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
-
-
-def to_fields_v1(paths: Iterable[Path]) -> JsonObject:
-    root: JsonObject = {}
-    for path in sorted(paths):
-        node = root
-        for step in path[:-1]:
-            node = node.setdefault(step, {})
-        child = node.setdefault(path[-1], {})
-        if path[-1][0] in "kv" and path[-1][1] == ":":
-            child.setdefault(".", {})
-    return _mark(root, frozenset(paths), ())
-
-
-def _mark(node: JsonObject, paths: FieldSet, here: Path) -> JsonObject:
-    """An inner node that is itself a member says so with a dot."""
-    for step, child in node.items():
-        if step == ".":
-            continue
-        path = (*here, step)
-        _mark(child, paths, path)
-        inner = [key for key in child if key != "."]
-        if not inner:
-            child.pop(".", None)
-        elif path in paths:
-            child["."] = {}
-        else:
-            child.pop(".", None)
-    return node
-
-
-def from_fields_v1(fields: JsonObject) -> FieldSet:
-    found: set[Path] = set()
-    _collect(fields, (), found)
-    return frozenset(found)
-
-
-def _collect(node: JsonObject, here: Path, found: set[Path]) -> None:
-    for step, child in node.items():
-        if step == ".":
-            found.add(here)
-        elif child:
-            _collect(child, (*here, step), found)
-        else:
-            found.add((*here, step))
-
-
-def owned_fields(shape: Shape, obj: Any) -> FieldSet:
-    """Every field an object states, down to what the schema calls atomic."""
-    found: set[Path] = set()
-    _own(shape, obj, (), found)
-    return frozenset(found)
-
-
-def _own(shape: Shape | None, value: Any, here: Path, found: set[Path]) -> None:
-    if shape is not None and isinstance(value, dict) and not is_atomic(shape):
-        if not value and here:
-            found.add(here)
-        for key, child in value.items():
-            _own(child_shape(shape, key), child, (*here, f"f:{key}"), found)
-    elif shape is not None and isinstance(value, list) and list_keys(shape):
-        for element in value:
-            path = (*here, key_step(shape, element))
-            found.add(path)
-            _own(shape.item, element, path, found)
-    elif shape is not None and isinstance(value, list) and shape.list_type == "set":
-        found.update((*here, value_step(element)) for element in value)
-    elif here:
-        found.add(here)
 
 
 def is_atomic(shape: Shape) -> bool:

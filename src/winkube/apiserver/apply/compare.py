@@ -1,0 +1,109 @@
+"""Which fields two states of an object differ in, as trees."""
+
+from typing import Any
+
+from winkube.api.schema import Shape
+from winkube.apiserver.apply.element import child_shape, is_atomic, key_step, list_keys, value_step
+from winkube.apiserver.apply.tree import Tree
+
+_ABSENT: Any = ...
+Found = tuple[Tree | None, Tree | None]  # set or changed; removed
+
+
+def compare(shape: Shape | None, old: Any, new: Any) -> Found:
+    """``...`` stands for what is not there."""
+    if old is _ABSENT:
+        return _all(shape, new), None
+    if new is _ABSENT:
+        return None, _all(shape, old)
+    if shape is None or not (old or new):
+        return (None, None) if old == new else ({}, None)
+    if type(new) is dict and type(old) is dict and not is_atomic(shape):
+        return _compare_maps(shape, old, new)
+    before, after = _by_step(shape, old), _by_step(shape, new)
+    if before is None or after is None:
+        return (None, None) if old == new else ({}, None)
+    inner = shape.item if list_keys(shape) else None
+    return _joined(
+        (step, compare(inner, before.get(step, _ABSENT), after.get(step, _ABSENT)))
+        for step in (*after, *(step for step in before if step not in after))
+    )
+
+
+def _compare_maps(shape: Shape, old: Any, new: Any) -> Found:
+    return _joined(
+        (
+            f"f:{key}",
+            compare(child_shape(shape, key), old.get(key, _ABSENT), new.get(key, _ABSENT)),
+        )
+        for key in (*new, *(key for key in old if key not in new))
+        if key not in new or key not in old or old[key] != new[key]
+    )
+
+
+def _joined(parts: Any) -> Found:
+    changed: Tree = {}
+    removed: Tree = {}
+    for step, (more, less) in parts:
+        if more is not None:
+            changed[step] = more
+        if less is not None:
+            removed[step] = less
+    return changed or None, removed or None
+
+
+def _by_step(shape: Shape, value: Any) -> dict[str, Any] | None:
+    """The elements of a list that is merged; None for everything else."""
+    if shape.list_type not in ("map", "set") or (value is not None and type(value) is not list):
+        return None
+    if value is None:
+        return {}
+    if list_keys(shape):
+        return {key_step(shape, element): element for element in value}
+    return {value_step(element): element for element in value}
+
+
+def _all(shape: Shape | None, value: Any) -> Tree:
+    """Everything that came (or went) with a value, the value itself included."""
+    if shape is None or not value:
+        return {}
+    made: Tree
+    if type(value) is dict:
+        if is_atomic(shape):
+            return {}
+        made = {f"f:{key}": _all(child_shape(shape, key), child) for key, child in value.items()}
+    elif type(value) is list and list_keys(shape):
+        made = {key_step(shape, element): _all(shape.item, element) for element in value}
+    elif type(value) is list and shape.list_type == "set":
+        made = {value_step(element): {} for element in value}
+    else:
+        return {}
+    made["."] = {}
+    return made
+
+
+def stated(shape: Shape | None, value: Any) -> Tree | None:
+    """What a configuration speaks about: leaves, keys of maps, elements of lists."""
+    if shape is None or value is None:
+        return {}
+    if type(value) is dict and not is_atomic(shape):
+        struct = shape.definition.properties if shape.definition is not None else {}
+        made: Tree = {}
+        for key, child in value.items():
+            inner = stated(child_shape(shape, key), child)
+            if key not in struct and inner:
+                inner["."] = {}
+            made[f"f:{key}"] = {} if inner is None else inner
+        return made
+    if type(value) is list and list_keys(shape):
+        return {key_step(shape, item): _element(shape.item, item) for item in value} or None
+    if type(value) is list and shape.list_type == "set":
+        return {value_step(item): {} for item in value} or None
+    return {}
+
+
+def _element(shape: Shape | None, item: Any) -> Tree:
+    inner = stated(shape, item) or {}
+    if inner:
+        inner["."] = {}
+    return inner
