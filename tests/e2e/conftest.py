@@ -12,7 +12,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("kube")
     kubectls = find_kubectls()
     assert kubectls, "no kubectl on the PATH: apt-get install kubernetes-client"
-    made = Cluster("e2e", folder / "config", kubectls[-1])
+    # Under another name it runs beside other runs on the same machine.
+    name = os.environ.get("WINKUBE_TEST_CLUSTER", "e2e")
+    made = Cluster(name, folder / "config", kubectls[-1])
     made.winkube("down", "--name", made.name, check=False)
     try:
         made.winkube("up", "--name", made.name)

@@ -19,6 +19,7 @@ from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.patience import Patience
 from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
+from winkube.apiserver.services.records import ServiceRecords
 from winkube.apiserver.tls import server_context
 from winkube.base.clock import Clock, SystemClock
 from winkube.store.sqlite import SqliteStore
@@ -50,6 +51,8 @@ class ApiServer:
                 await seed(parts.registry, self._config)
                 keeping = keep_seeds(parts.registry, self._config)
                 tasks.append(group.create_task(keeping, name="system-objects"))
+                records = ServiceRecords(parts.registry, self._config.service_cidr)
+                tasks.append(group.create_task(records.run(), name="service-records"))
                 await self._serve(parts)
             finally:
                 for task in tasks:
