@@ -104,8 +104,6 @@ class Reader:
                 always[key] = zero
             elif "omitzero" in options:
                 continue
-            elif zero in ("", 0) and go in ("resource.Quantity", "intstr.IntOrString"):
-                always[key] = zero
             elif isinstance(zero, dict) or self.is_struct(name, go):
                 always[key] = zero
             elif zero is not None:
@@ -121,7 +119,7 @@ class Reader:
     def inline(self, name: str, go: str, dropped: set[str], always: dict[str, Any]) -> None:
         kind = go.lstrip("*")
         found = self.imported(self.packages[name], kind) or (name, kind)
-        if found[1] in ("TypeMeta",) or found[1] not in self.packages[found[0]].structs:
+        if found[1] == "TypeMeta" or found[1] not in self.packages[found[0]].structs:
             return
         more, there = self.fields(*found)
         dropped |= more

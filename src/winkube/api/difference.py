@@ -1,10 +1,21 @@
 """What changed, as refusals of a change show it."""
 
+import difflib
+import json
+
+from winkube.api.internal import internal
 from winkube.base.types import JsonObject
 
 
 def difference(kind: str, old: JsonObject, new: JsonObject) -> str:
-    """The changed fields; the exact form is upstream's comparer's and differs between its runs."""
-    changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-    lines = "\n".join(f"  {key}" for key in changed)
-    return f"  {kind}{{\n{lines}\n  }}\n"
+    """The changed lines of both, written as upstream's internal type ``kind``."""
+    before, after = (_lines(internal(kind, value)) for value in (old, new))
+    changes = list(difflib.unified_diff(before, after, n=3))
+    return "".join(changes[2:])  # without the names of files
+
+
+def _lines(value: JsonObject) -> list[str]:
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    for mark in "<>&":  # Go's encoder is careful with HTML
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return [f"{line}\n" for line in text.split("\n")]

@@ -317,7 +317,7 @@ def test_a_pods_image_may_change_and_its_node_may_not() -> None:
     assert changes(POD, pod({"image": "other"}), pod()) == []
     found = changes(POD, pod(nodeName="b"), pod(nodeName="a"))
     assert found[0].startswith("spec: Forbidden: pod updates may not change fields other than")
-    assert found[0].endswith("spec.nodeName")
+    assert '- "NodeName": "a",\n+ "NodeName": "b",' in found[0]
 
 
 def test_a_pods_containers_are_for_life() -> None:
@@ -457,7 +457,8 @@ def test_debug_containers_may_only_be_added() -> None:
     assert said(with_debuggers(one, two), with_debuggers(one)) == []
     head = 'spec.ephemeralContainers: Forbidden: existing ephemeral containers "one" may not be'
     assert said(with_debuggers(two), with_debuggers(one)) == [f"{head} removed"]
-    assert said(with_debuggers({**one, "image": "j"}), with_debuggers(one)) == [f"{head} changed"]
+    (changed,) = said(with_debuggers({**one, "image": "j"}), with_debuggers(one))
+    assert changed.startswith(f'{head} changed\n@@ -1,6 +1,6 @@\n {{\n  "Name": "one",\n- "Image"')
     assert changes(POD, with_debuggers(one), with_debuggers()) != []
 
 

@@ -43,6 +43,17 @@ def default_pod_status(obj: JsonObject, quality: str) -> None:
     status.setdefault("phase", "Pending")
     if not status.get("qosClass"):
         status["qosClass"] = quality
+    if "podIP" in status or "podIPs" in status:
+        _pair_addresses(status)
+
+
+def _pair_addresses(status: JsonObject) -> None:
+    """The one address and the first of all are the same; the one is who is believed."""
+    first, every = status.get("podIP"), status.get("podIPs") or []
+    if first and (not every or every[0].get("ip") != first):
+        status["podIPs"] = [{"ip": first}]
+    elif every and not first:
+        status["podIP"] = every[0].get("ip")
 
 
 def default_template(template: JsonObject | None) -> None:

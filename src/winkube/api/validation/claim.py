@@ -134,7 +134,7 @@ def validate_claim_update(new: JsonObject, old: JsonObject, problems: Problems) 
         after.pop(attributes, None)
         before.pop(attributes, None)
     if after != before:
-        shown = difference("core.PersistentVolumeClaimSpec", before, after)
+        shown = difference("PersistentVolumeClaimSpec", before, after)
         problems.forbidden("spec", f"{_FIXED}\n{shown}")
     capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
     if wanted < had and wanted <= number_of(capacity):

@@ -211,7 +211,7 @@ def validate_volume_update(new: JsonObject, old: JsonObject, problems: Problems)
     if before.get("csi") is not None and kept.get("controllerExpandSecretRef") is None:
         fresh.pop("controllerExpandSecretRef", None)
     if after != before:
-        shown = difference("core.PersistentVolumeSource", before, after)
+        shown = difference("PersistentVolumeSource", before, after)
         text = f"spec.persistentvolumesource is immutable after creation\n{shown}"
         problems.forbidden("spec.persistentvolumesource", text)
     now, was = new.get("spec") or {}, old.get("spec") or {}

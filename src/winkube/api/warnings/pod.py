@@ -71,6 +71,13 @@ def _remembered(text: bytes) -> tuple[str, ...]:
     return tuple(_warnings(orjson.loads(text), {}, ""))
 
 
+def pod_status_warnings(obj: JsonObject) -> Iterator[str]:
+    status = obj.get("status") or {}
+    for field in ("podIPs", "hostIPs"):
+        for index, entry in enumerate(status.get(field) or ()):
+            yield from address_warnings(entry.get("ip") or "", f"status.{field}[{index}].ip")
+
+
 def template_warnings(template: JsonObject, path: str) -> Iterator[str]:
     """Of a workload's template; ``path`` is where it stands."""
     annotations = (template.get("metadata") or {}).get("annotations") or {}

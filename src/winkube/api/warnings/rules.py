@@ -5,7 +5,7 @@ from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.api.warnings.claim import claim_warnings
-from winkube.api.warnings.pod import pod_warnings
+from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject], Iterable[str]]
@@ -26,6 +26,11 @@ def warnings_on_create(kind: Kind, obj: JsonObject) -> Iterable[str]:
     return find(obj) if find is not None else ()
 
 
-def warnings_on_update(kind: Kind, new: JsonObject, old: JsonObject) -> Iterable[str]:
+def warnings_on_update(
+    kind: Kind, new: JsonObject, old: JsonObject, *, part: str = ""
+) -> Iterable[str]:
+    if part:
+        is_status = part == "status" and (kind.group, kind.kind) == ("", "Pod")
+        return pod_status_warnings(new) if is_status else ()
     find = _UPDATE.get((kind.group, kind.kind))
     return find(new, old) if find is not None else ()

@@ -4,7 +4,7 @@ from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError
+from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
 from winkube.api.meta import set_condition
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
@@ -41,7 +41,7 @@ class Binding:
         name = call.target.name if call.target.subresource else metadata.get("name", "")
         if metadata.get("name") not in (None, "", name):
             raise BadRequestError("name in URL does not match name in Binding object")
-        node = _node(binding, name)
+        node = _node(binding)
         for attempt in range(_ATTEMPTS):
             try:
                 await self._bind(call.target.namespace, name, node, binding, options)
@@ -69,7 +69,6 @@ class Binding:
             "type": "PodScheduled",
             "status": "True",
             "lastProbeTime": None,
-            **({"observedGeneration": metadata["generation"]} if "generation" in metadata else {}),
         }
         set_condition(pod, condition, now)
         await store_update(self._registry, served, item, pod, options)
@@ -81,17 +80,17 @@ def _check_annotations(notes: JsonObject) -> None:
         raise BadRequestError("metadata.annotations: texts are expected")
 
 
-def _node(binding: JsonObject, name: str) -> str:
+def _node(binding: JsonObject) -> str:
     target = binding.get("target") or {}
     kind, node = target.get("kind") or "Node", target.get("name") or ""
-    causes = []
+    faults = []
     if kind != "Node":
-        text = f'Unsupported value: "{kind}": supported values: "Node", "<empty>"'
-        causes.append(Cause("FieldValueNotSupported", text, "target.kind"))
+        supported = 'supported values: "Node", "<empty>"'
+        faults.append(f'target.kind: Unsupported value: "{kind}": {supported}')
     if not node:
-        causes.append(Cause("FieldValueRequired", "Required value", "target.name"))
-    if causes:
-        raise InvalidError.of("Binding", name, causes)
+        faults.append("target.name: Required value")
+    if faults:
+        raise UnexplainedError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
     return str(node)
 
 

@@ -119,6 +119,7 @@ class Eviction:
         condition = {
             "type": "DisruptionTarget",
             "status": "True",
+            "lastProbeTime": None,
             "reason": "EvictionByEvictionAPI",
             "message": "Eviction API: evicting",
         }

@@ -31,16 +31,18 @@ def _ephemeral(kind: Kind, new: JsonObject, old: JsonObject) -> None:
 
 
 def _resize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
-    wanted = {
-        container.get("name"): container.get("resources")
-        for container in (new.get("spec") or {}).get("containers") or ()
-    }
+    """Resources and how they are resized are taken, by place, where the containers are the same."""
+    fresh = new.get("spec") or {}
     _restore(new, old)
-    containers = [
-        {**container, "resources": wanted.get(container["name"]) or {}}
-        for container in old["spec"]["containers"]
-    ]
-    new["spec"] = {**old["spec"], "containers": containers}
+    new["spec"] = {**old["spec"]}
+    for field in ("containers", "initContainers"):
+        wanted, had = fresh.get(field) or [], old["spec"].get(field) or []
+        if [entry.get("name") for entry in wanted] != [entry.get("name") for entry in had]:
+            new["spec"][field] = wanted
+            continue
+        if had:
+            pairs = zip(wanted, had, strict=True)
+            new["spec"][field] = [_resized(*pair) for pair in pairs]
     _next_generation(new, old)
 
 
