@@ -18,6 +18,7 @@ from winkube.api.errors import (
 )
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.links import Links
+from winkube.apiserver.message_stream import relay_messages, wants_messages
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
 from winkube.apiserver.tls import kubelet_context
@@ -103,6 +104,8 @@ class Kubelets:
             ) as answer:
                 if judge and answer.status >= _REFUSED:
                     raise _refusal(answer.status, await answer.text())
+                if judge and wants_messages(request):
+                    return await relay_messages(request, answer)
                 return await relay(request, answer, links)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(url, error) from error

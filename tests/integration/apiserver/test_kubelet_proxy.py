@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import aiohttp
 import pytest
 import uvloop
 from aiohttp import web
@@ -138,3 +139,30 @@ def test_links_of_a_proxied_page_lead_through_the_proxy(api: Any, pod: str) -> N
     assert answer.body == b'<a href="/api/v1/nodes/n1/proxy/next">next</a>'
     moved = api("GET", "/api/v1/nodes/n1/proxy/moved")
     assert (moved.status, moved.headers["Location"]) == (302, "/api/v1/nodes/n1/proxy/elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sent"),
+    [
+        ("binary.k8s.io", [b"", b"line 0\n", b"line 1\n", b"line 2\n"]),
+        ("base64.binary.k8s.io", ["", "bGluZSAwCg==", "bGluZSAxCg==", "bGluZSAyCg=="]),
+    ],
+)
+async def test_a_log_comes_as_messages_to_a_websocket(
+    server: Any, pod: str, protocol: str, sent: list[Any]
+) -> None:
+    url = f"{server.url}{pod}/log?container=a&follow=true"
+    async with (
+        aiohttp.ClientSession() as session,
+        session.ws_connect(url, ssl=server.ssl_context(), protocols=(protocol,)) as socket,
+    ):
+        assert socket.protocol == protocol
+        assert [message.data async for message in socket] == sent
+
+
+async def test_a_websocket_of_another_protocol_is_refused(server: Any, pod: str) -> None:
+    url = f"{server.url}{pod}/log?container=a"
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(url, ssl=server.ssl_context(), protocols=("other",))
+    assert refused.value.status == 400
