@@ -73,14 +73,14 @@ def _path_item(item: JsonObject) -> bytes:
 def _operation(operation: JsonObject) -> bytes:
     responses = (
         _named(1, code, _field(1, _response(response)))
-        for code, response in operation["responses"].items()
+        for code, response in (operation.get("responses") or {}).items()
     )
     return b"".join(
         (
-            *(_text(1, tag) for tag in operation["tags"]),
-            _text(5, operation["operationId"]),
+            *(_text(1, tag) for tag in operation.get("tags") or ()),
+            _text(5, operation.get("operationId")),
             *(_text(7, media) for media in operation.get("consumes") or ()),
-            _parameters(8, operation["parameters"]),
+            _parameters(8, operation.get("parameters") or ()),
             _field(9, b"".join(responses)),
             _extensions(13, operation),
         )
@@ -90,23 +90,30 @@ def _operation(operation: JsonObject) -> bytes:
 def _response(response: JsonObject) -> bytes:
     schema = response.get("schema")
     shown = _field(2, _field(1, _schema(schema))) if schema else b""
-    return _text(1, response["description"]) + shown
+    return _text(1, response.get("description")) + shown
 
 
 def _parameters(number: int, parameters: Iterable[JsonObject]) -> bytes:
-    return b"".join(_field(number, _field(1, _parameter(entry))) for entry in parameters)
+    return b"".join(_field(number, _parameter(entry)) for entry in parameters)
+
+
+# Where a parameter stands: the number of its message, and of the type in it.
+_PLACES: Final = {"header": (1, 5), "formData": (2, 6), "query": (3, 6), "path": (4, 5)}
 
 
 def _parameter(entry: JsonObject) -> bytes:
+    """Other servers describe theirs too, with as little as the specification demands."""
+    if "$ref" in entry:
+        return _field(2, _text(1, entry["$ref"]))
     name, place = entry["name"], entry["in"]
+    required = bool(entry.get("required"))
     if place == "body":
-        body = _text(2, name) + _text(3, place) + _flag(4, value=entry["required"])
-        return _field(1, body + _field(5, _schema(entry["schema"])))
-    required = _flag(1, value=entry.get("required", False))
-    common = required + _text(2, place) + _text(4, name)
-    if place == "query":
-        return _field(2, _field(3, common + _text(6, entry["type"])))
-    return _field(2, _field(4, common + _text(5, entry["type"])))
+        body = _text(2, name) + _text(3, place) + _flag(4, value=required)
+        return _field(1, _field(1, body + _field(5, _schema(entry.get("schema") or {}))))
+    number, type_number = _PLACES[place]
+    common = _flag(1, value=required) + _text(2, place) + _text(4, name)
+    shown = common + _text(type_number, entry.get("type"))
+    return _field(1, _field(2, _field(number, shown)))
 
 
 def _schemas(schemas: Iterable[tuple[str, JsonObject]]) -> bytes:
