@@ -1,14 +1,15 @@
 """Record what happened to objects as core/v1 Events.
 
 ``record`` never waits and never fails: events go to a bounded queue and are written by ``run``.
-The same event about the same object raises the count of the one written before; a source that
-floods one object is cut to a trickle (client-go: tools/record event correlation).
+The same event about the same object raises the count of the one written before; more than a few
+events that differ in their message only are combined into one; a source that floods one object is
+cut to a trickle (client-go: tools/record event correlation).
 """
 
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from winkube.api.errors import ApiError, NotFoundError
@@ -23,6 +24,10 @@ REMEMBERED: Final = 4096
 BURST: Final = 25.0
 REFILL_PER_SECOND: Final = 1 / 300
 MESSAGE_LIMIT: Final = 1024
+# From this many different messages on, within this time, similar events are combined.
+SIMILAR_LIMIT: Final = 10
+SIMILAR_SECONDS: Final = 600.0
+COMBINED: Final = "(combined from similar events): "
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +54,12 @@ class _Occurrence:
     component: str
 
 
+@dataclass(slots=True)
+class _Similar:
+    messages: set[str]
+    at: float
+
+
 class EventRecorder:
     def __init__(
         self, client: ApiClient, component: str, host: str = "", *, clock: Clock | None = None
@@ -60,6 +71,7 @@ class EventRecorder:
         self._queue: asyncio.Queue[tuple[_Occurrence, float]] = asyncio.Queue(QUEUE_LIMIT)
         self._seen: OrderedDict[_Occurrence, _Seen] = OrderedDict()
         self._buckets: OrderedDict[tuple[tuple[str, str], ...], _Bucket] = OrderedDict()
+        self._similar: OrderedDict[_Occurrence, _Similar] = OrderedDict()
         self._sequence = 0
 
     def record(
@@ -111,11 +123,12 @@ class EventRecorder:
 
     async def _write(self, occurrence: _Occurrence, at: float) -> None:
         namespace = dict(occurrence.involved).get("namespace") or "default"
+        message, occurrence = self._combine(occurrence)
         seen = self._seen.get(occurrence)
         if seen is not None:
             seen.count += 1
             self._seen.move_to_end(occurrence)
-            body = {"count": seen.count, "lastTimestamp": to_rfc3339(at)}
+            body = {"count": seen.count, "lastTimestamp": to_rfc3339(at), "message": message}
             try:
                 await self._client.patch(EVENTS, seen.name, body, namespace=namespace)
             except NotFoundError:
@@ -123,12 +136,29 @@ class EventRecorder:
                 del self._seen[occurrence]
             else:
                 return
-        event = self._event(occurrence, at, namespace)
+        event = {**self._event(occurrence, at, namespace), "message": message}
         await self._client.create(EVENTS, event, namespace=namespace)
         name, first = event["metadata"]["name"], event["firstTimestamp"]
         self._seen[occurrence] = _Seen(name, 1, first)
         if len(self._seen) > REMEMBERED:
             self._seen.popitem(last=False)
+
+    def _combine(self, occurrence: _Occurrence) -> tuple[str, _Occurrence]:
+        """The message to write, and under what to count it."""
+        kind = replace(occurrence, message="")
+        now = self._clock.monotonic()
+        similar = self._similar.get(kind)
+        if similar is None or now - similar.at > SIMILAR_SECONDS:
+            similar = self._similar[kind] = _Similar(set(), now)
+        similar.at = now
+        self._similar.move_to_end(kind)
+        if len(self._similar) > REMEMBERED:
+            self._similar.popitem(last=False)
+        similar.messages.add(occurrence.message)
+        if len(similar.messages) < SIMILAR_LIMIT:
+            return occurrence.message, occurrence
+        similar.messages.pop()
+        return f"{COMBINED}{occurrence.message}", kind
 
     def _event(self, occurrence: _Occurrence, at: float, namespace: str) -> JsonObject:
         involved = dict(occurrence.involved)

@@ -205,7 +205,16 @@ class DisruptionController(Controller):
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         for pod in (old, new):
             if pod is not None:
-                self._queue_covering(namespace_of(pod), labels_of(pod))
+                names = self._queue_covering(namespace_of(pod), labels_of(pod))
+                if len(names) > 1 and pod is new:
+                    self._tell_ambiguous(pod, names[0])
+
+    def _tell_ambiguous(self, pod: JsonObject, name: str) -> None:
+        said = (
+            f'Pod "{namespace_of(pod)}"/"{name_of(pod)}" matches multiple PodDisruptionBudgets.  '
+            f'Chose "{name}" arbitrarily.'
+        )
+        self.event(pod, "Warning", "MultiplePodDisruptionBudgets", said)
 
     def _owner_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         """A change of size moves the budget before any pod does."""
@@ -216,10 +225,15 @@ class DisruptionController(Controller):
             template = new["spec"].get("template") or {}
             self._queue_covering(namespace_of(new), labels_of(template))
 
-    def _queue_covering(self, namespace: str, labels: Mapping[str, str]) -> None:
-        for budget in self._budgets.by_index(NAMESPACE, namespace):
-            if from_label_selector(budget["spec"].get("selector")).matches(labels):
-                self.queue.add(key_of(budget))
+    def _queue_covering(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
+        covering = [
+            budget
+            for budget in self._budgets.by_index(NAMESPACE, namespace)
+            if from_label_selector(budget["spec"].get("selector")).matches(labels)
+        ]
+        for budget in covering:
+            self.queue.add(key_of(budget))
+        return [name_of(budget) for budget in covering]
 
     async def reconcile(self, key: str) -> None:
         budget = self._budgets.get(key)

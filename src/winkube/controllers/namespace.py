@@ -32,6 +32,10 @@ def plan_conditions(remaining: dict[str, int], finalizers: dict[str, int]) -> li
     left = f"Some resources are remaining: {kinds}" if kinds else ""
     blocked = f"Some content in the namespace has finalizers remaining: {held}" if held else ""
     return [
+        _condition("NamespaceDeletionDiscoveryFailure", problem="", ok="ResourcesDiscovered"),
+        _condition(
+            "NamespaceDeletionGroupVersionParsingFailure", problem="", ok="ParsedGroupVersions"
+        ),
         _condition("NamespaceDeletionContentFailure", problem="", ok="ContentDeleted"),
         _condition("NamespaceContentRemaining", problem=left, ok="ContentRemoved"),
         _condition("NamespaceFinalizersRemaining", problem=blocked, ok="ContentHasNoFinalizers"),
@@ -39,6 +43,8 @@ def plan_conditions(remaining: dict[str, int], finalizers: dict[str, int]) -> li
 
 
 _GOOD: Final = {
+    "ResourcesDiscovered": "All resources successfully discovered",
+    "ParsedGroupVersions": "All legacy kube types successfully parsed",
     "ContentDeleted": "All content successfully deleted, may be waiting on finalization",
     "ContentRemoved": "All content successfully removed",
     "ContentHasNoFinalizers": "All content-preserving finalizers finished",
@@ -75,7 +81,12 @@ class NamespaceController(Controller):
             return
         remaining, finalizers = await self._empty(key)
         if remaining:
-            await self._report(namespace, remaining, finalizers)
+            # While pods are left upstream says nothing of what remains: it has not counted yet.
+            early = f"{PODS.plural}.{PODS.group}" in remaining
+            told: tuple[dict[str, int], dict[str, int]] = (
+                ({}, {}) if early else (remaining, finalizers)
+            )
+            await self._report(namespace, *told)
             attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
             self.queue.add_after(key, RETRY.delay(attempt))
             return

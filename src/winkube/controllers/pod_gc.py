@@ -12,7 +12,7 @@ from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS
 from winkube.controllers.controller import Context, Controller
-from winkube.controllers.pods import is_finished, node_of
+from winkube.controllers.pods import is_finished, node_of, observed
 
 PERIOD: Final = 20.0
 # A node may be away from our cache for a moment only.
@@ -94,7 +94,7 @@ class PodGarbageCollector(Controller):
             "reason": "DeletionByPodGC",
             "message": "PodGC: node no longer exists",
         }
-        set_condition(fresh, condition, to_rfc3339(self.clock.now()))
+        set_condition(fresh, observed(pod, condition), to_rfc3339(self.clock.now()))
         try:
             await self.client.update(PODS, fresh, subresource="status")
         except (NotFoundError, ConflictError):

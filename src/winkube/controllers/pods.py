@@ -61,3 +61,9 @@ def pod_from_template(template: JsonObject, owner: JsonObject, prefix: str) -> J
         "metadata": {key: value for key, value in metadata.items() if value},
         "spec": copy.deepcopy(template.get("spec") or {}),
     }
+
+
+def observed(pod: JsonObject, condition: JsonObject) -> JsonObject:
+    """A condition that says which generation of the pod it is about."""
+    generation = pod["metadata"].get("generation")
+    return {**condition, "observedGeneration": generation} if generation else condition

@@ -331,6 +331,8 @@ class FakeApi(ApiClient):
         if subresource == "status":
             kept = copy.deepcopy(old)
             kept["status"] = new.get("status", {})
+            if "annotations" in new["metadata"]:
+                kept["metadata"]["annotations"] = new["metadata"]["annotations"]
             new = kept
         elif has_status(resource) and subresource is None:
             new.pop("status", None)

@@ -72,13 +72,13 @@ async def schedule(keys: Keys, port: int) -> None:
         await Scheduler(client).run()
 
 
-async def simulate(keys: Keys, port: int, *specs: str) -> None:
+async def simulate(keys: Keys, port: int, renew_seconds: str, *specs: str) -> None:
     """Each spec is a NodeSpec's fields as JSON; ``count`` more like it are numbered."""
     from winkube.kubelet.simulated.fleet import SimulatedNodes
 
     nodes = [node for text in specs for node in _node_specs(json.loads(text))]
     async with ApiClient(_client(keys, port, "simulated-nodes")) as client:
-        await SimulatedNodes(client, nodes).run()
+        await SimulatedNodes(client, nodes, renew_seconds=float(renew_seconds)).run()
 
 
 def _node_specs(fields: dict[str, Any]) -> "list[NodeSpec]":

@@ -123,10 +123,13 @@ def scheduler(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[i
 
 
 @contextmanager
-def nodes(plane: Plane, *fleets: Mapping[str, Any] | int) -> Iterator[int]:
+def nodes(
+    plane: Plane, *fleets: Mapping[str, Any] | int, renew_seconds: float = 10.0
+) -> Iterator[int]:
     """Simulated nodes: fields of a NodeSpec each, with ``count`` many of a kind; or a number."""
     specs = [{"name": "node", "count": f} if isinstance(f, int) else dict(f) for f in fleets]
-    command = [*_our_part("nodes", plane.folder, plane.port), *map(json.dumps, specs)]
+    part = _our_part("nodes", plane.folder, plane.port)
+    command = [*part, str(renew_seconds), *map(json.dumps, specs)]
     with process(command, plane.folder / "nodes.log") as pid:
         yield pid
 

@@ -1,5 +1,5 @@
 from winkube.base.types import JsonObject
-from winkube.client.events import BURST, EventRecorder
+from winkube.client.events import BURST, SIMILAR_LIMIT, EventRecorder
 from winkube.client.resource import EVENTS, PODS
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.fake_clock import FakeClock
@@ -48,4 +48,19 @@ async def test_flood_about_one_object_is_cut() -> None:
             recorder.record(pod, "Normal", "R", f"{number}")
         recorder.record(other, "Normal", "R", "still heard")
         await recorder.flush()
-    assert len(api.all(EVENTS)) == BURST + 1
+    assert sum(event["count"] for event in api.all(EVENTS)) == BURST + 1
+
+
+async def test_many_events_that_differ_in_words_only_are_combined() -> None:
+    api, clock = FakeApi(), FakeClock()
+    recorder = EventRecorder(api, "x", clock=clock)
+    pod = a_pod(api)
+    async with running(recorder.run()):
+        for number in range(12):
+            recorder.record(pod, "Normal", "R", f"{number}")
+        recorder.record(pod, "Normal", "Other", "on its own")
+        await recorder.flush()
+    said = {event["message"]: event["count"] for event in api.all(EVENTS)}
+    assert said["(combined from similar events): 11"] == 3
+    assert len(said) == SIMILAR_LIMIT + 1
+    assert said["on its own"] == 1

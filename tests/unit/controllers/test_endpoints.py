@@ -197,3 +197,33 @@ async def test_mirror_follows_its_endpoints() -> None:
         )
         await api.delete(ENDPOINTS, "db")
         await eventually(lambda: not api.all(ENDPOINTSLICES))
+
+
+PORTS = [
+    {"name": "http", "port": 80, "targetPort": "http"},
+    {"name": "fixed", "port": 81, "targetPort": 9000, "appProtocol": "kubernetes.io/h2c"},
+    {"name": "udp", "port": 53, "protocol": "UDP", "targetPort": 53},
+]
+HTTP = [{"ports": [{"name": "http", "containerPort": 8080}]}]
+
+
+def test_ports_stand_in_the_order_of_their_hashes() -> None:
+    (made,) = plan([pod(1, containers=HTTP)], subject=service(ports=PORTS)).create
+    assert [port["name"] for port in made["ports"]] == ["http", "udp", "fixed"]
+
+
+def test_subsets_join_the_ports_that_the_same_addresses_offer() -> None:
+    subject = service(ports=PORTS)
+    found = backends(subject, [pod(1, containers=HTTP), pod(2)], "IPv4")
+    subsets = [
+        ([port["name"] for port in subset["ports"]], len(subset["addresses"]))
+        for subset in plan_subsets(subject, found)
+    ]
+    assert sorted(subsets) == [(["http"], 1), (["udp", "fixed"], 2)]
+
+
+def test_a_service_that_lost_its_pods_keeps_one_slice_without_ports() -> None:
+    (made,) = plan([pod(1)]).create
+    (left,) = plan([], [made]).update
+    assert (left["endpoints"], left["ports"]) == ([], [])
+    assert left["metadata"]["name"] == made["metadata"]["name"]

@@ -119,3 +119,18 @@ async def test_owner_made_again_under_the_same_name_is_another_owner() -> None:
     api.seed(PODS, owned("p", old))
     async with running(collector(api).run()):
         await eventually(lambda: count(api, PODS) == [0])
+
+
+async def test_foreground_also_deletes_what_does_not_hold_the_owner_up() -> None:
+    api = FakeApi()
+    top = api.seed(DEPLOYMENTS, {"metadata": {"name": "d"}})
+    for name, block in (("holding", True), ("loose", False)):
+        stuck = owned(name, top, block=block)
+        stuck["metadata"]["finalizers"] = ["example.com/wait"]
+        api.seed(REPLICASETS, stuck)
+    async with running(collector(api).run()):
+        await api.delete(DEPLOYMENTS, "d", options={"propagationPolicy": "Foreground"})
+        await eventually(
+            lambda: all("deletionTimestamp" in r["metadata"] for r in api.all(REPLICASETS))
+        )
+        assert api.all(DEPLOYMENTS)

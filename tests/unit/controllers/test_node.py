@@ -7,7 +7,7 @@ from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
-from winkube.client.resource import LEASES, NODES, PODS
+from winkube.client.resource import EVENTS, LEASES, NODES, PODS
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context
 from winkube.controllers.node.cidr import CidrPool, NodeCidrController
@@ -89,7 +89,12 @@ NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
 def test_time_until_eviction(tolerations: list[JsonObject], left: float | None) -> None:
     now = 1_600_000_100.0
     taint = {**NOT_READY, "timeAdded": to_rfc3339(now - 100)}
-    assert plan_eviction(tolerations, [taint], now) == left
+    assert plan_eviction(tolerations, [taint], now, now) == left
+
+
+def test_a_taint_without_a_time_counts_from_when_it_was_seen() -> None:
+    tolerations = [{"operator": "Exists", "tolerationSeconds": 30}]
+    assert plan_eviction(tolerations, [NOT_READY], 100.0, 110.0) == 20.0
 
 
 def node(name: str, *, ready: str = "True", **spec: Any) -> JsonObject:
@@ -192,6 +197,25 @@ async def test_pod_that_does_not_tolerate_is_evicted() -> None:
                 lambda: (api.find(PODS, "default/goes") or {})["metadata"].get("deletionTimestamp")
             )
     assert "deletionTimestamp" not in (api.find(PODS, "default/stays") or {})["metadata"]
+    (why,) = (api.find(PODS, "default/goes") or {})["status"]["conditions"]
+    assert (why["type"], why["reason"]) == ("DisruptionTarget", "DeletionByTaintManager")
+
+
+async def test_a_planned_eviction_is_called_off_when_the_taint_goes() -> None:
+    api, clock = FakeApi(), FakeClock()
+    api.seed(NODES, node("n", taints=[NOT_READY]))
+    patient = {"nodeName": "n", "tolerations": [{"operator": "Exists", "tolerationSeconds": 60}]}
+    api.seed(PODS, {"metadata": {"name": "p"}, "spec": patient})
+    shared = context(api, clock)
+    controller = TaintEvictionController(shared)
+    async with running(shared.informers.run(), shared.recorder.run()):
+        await shared.informers.synced()
+        async with running(controller.run()):
+            await eventually(lambda: controller._planned)
+            await api.patch(NODES, "n", {"spec": {"taints": None}})
+            await eventually(lambda: api.all(EVENTS))
+    (said,) = api.all(EVENTS)
+    assert said["message"] == "Cancelling deletion of Pod default/p"
 
 
 async def test_pods_of_a_node_that_is_gone_are_removed_after_a_while() -> None:

@@ -324,7 +324,7 @@ def test_revision_gives_the_template_back() -> None:
 
 def test_hash_is_fnv_and_changes_with_the_collision_count() -> None:
     assert hash_of({}, 0) != hash_of({}, 1)
-    assert NEW["metadata"]["labels"]["controller-revision-hash"] == hash_of(NEW["data"], 0)
+    assert NEW["metadata"]["labels"]["controller.kubernetes.io/hash"] == hash_of(NEW["data"], 0)
     assert NEW["metadata"]["name"] == f"db-{hash_of(NEW['data'], 0)}"
 
 

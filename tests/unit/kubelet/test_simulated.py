@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from winkube.base.clock import SystemClock
 from winkube.base.types import JsonObject
 from winkube.client.resource import EVENTS, LEASES, NODES, PODS
 from winkube.kubelet.pod.status import Surroundings
@@ -170,6 +171,15 @@ async def test_what_a_node_cannot_run_is_refused_with_the_kubelets_words() -> No
         "Pod was rejected: Node didn't have enough resource: cpu, requested: 2000, used: 0, "
         "capacity: 1000"
     )
+
+
+async def test_a_pod_does_not_outlive_its_deadline() -> None:
+    api = FakeApi(SystemClock())
+    made = await fleet(api)
+    async with running(made.run()):
+        await made.ready.wait()
+        await api.create(PODS, make_pod(activeDeadlineSeconds=1))
+        await eventually(lambda: phase(api) == "Failed")
 
 
 async def test_nothing_happens_on_a_stopped_node() -> None:

@@ -195,11 +195,12 @@ def plan_deletion(served: Served, obj: JsonObject, options: DeleteOptions, now: 
     previous = metadata.get("deletionGracePeriodSeconds")
     if not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = to_rfc3339(now + grace)
-        metadata["deletionGracePeriodSeconds"] = grace
         if metadata.get("generation"):
             metadata["generation"] += 1
         if served.kind.plural == "namespaces":
             obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        else:
+            metadata["deletionGracePeriodSeconds"] = grace
     elif previous is not None and grace < previous and options.grace is not None:
         # A second, shorter deletion brings the moment forward; a longer one changes nothing.
         metadata["deletionTimestamp"] = to_rfc3339(now + grace)

@@ -33,6 +33,10 @@ _TOO_MANY: Final = (
 )
 
 
+class _AmbiguousBudgetError(InternalError):
+    reason = ""  # upstream gives none
+
+
 class Eviction:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -77,7 +81,7 @@ class Eviction:
             return ""
         covering = self._covering(budgets, item)
         if len(covering) > 1:
-            raise InternalError(_TOO_MANY)
+            raise _AmbiguousBudgetError(_TOO_MANY)
         if not covering:
             return ""
         if may_go_free(covering[0].load(), pod):

@@ -30,6 +30,7 @@ from winkube.controllers.controller import Context, Controller
 from winkube.controllers.deployment import revision, scaling, status, template
 from winkube.controllers.deployment.scaling import Resize
 from winkube.controllers.deployment.view import (
+    DESIRED,
     HASH_LABEL,
     REVISION,
     ROLLBACK_TO,
@@ -209,9 +210,12 @@ class DeploymentController(Controller):
         deployment, new = rollout.deployment, rollout.new
         if new is None or revision_of(deployment) == revision_of(new):
             return rollout
-        body = {"metadata": {"annotations": {REVISION: str(revision_of(new))}}}
-        changed = await self.client.patch(
-            DEPLOYMENTS, name_of(deployment), body, namespace=namespace_of(deployment)
+        notes = {**annotations_of(deployment), REVISION: str(revision_of(new))}
+        # With the status, as upstream: a plain update of annotations would be a new generation.
+        changed = await self.client.update(
+            DEPLOYMENTS,
+            {**deployment, "metadata": {**deployment["metadata"], "annotations": notes}},
+            subresource="status",
         )
         return dataclasses.replace(rollout, deployment=changed)
 
@@ -222,7 +226,9 @@ class DeploymentController(Controller):
         # The rest learn the new size too, or every later reconcile would see a change of size.
         for replica_set in rollout.all:
             wanted = revision.size_annotations(rollout)
-            stale = not wanted.items() <= annotations_of(replica_set).items()
+            # An adopted set that was never sized is not one whose size is out of date.
+            have = annotations_of(replica_set)
+            stale = DESIRED in have and not wanted.items() <= have.items()
             if stale and name_of(replica_set) not in touched and replicas_of(replica_set):
                 await self._set_size(rollout, Resize(replica_set, replicas_of(replica_set)))
 

@@ -13,9 +13,9 @@ from winkube.controllers.pods import is_finished, is_ready, node_of
 
 LABELS = "labels"
 HEADLESS = "service.kubernetes.io/headless"
-TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"
 
-Ports = tuple[tuple[str, int, str, str], ...]
+Port = tuple[str, int, str, str]
+Ports = tuple[Port, ...]
 
 
 @dataclass(frozen=True, slots=True)

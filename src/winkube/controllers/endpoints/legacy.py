@@ -4,14 +4,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+import orjson
+
 from winkube.api.errors import AlreadyExistsError, ForbiddenError, NotFoundError
-from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of
+from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of, uid_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTS
 from winkube.controllers.controller import Context
 from winkube.controllers.endpoints.backend import (
     HEADLESS,
     Backend,
+    Port,
     Ports,
     backends,
     families,
@@ -22,7 +25,9 @@ from winkube.controllers.endpoints.backend import (
     target_ref,
     to_ports,
 )
+from winkube.controllers.endpoints.order import endpoints_order
 from winkube.controllers.endpoints.slice import ServiceFollower
+from winkube.controllers.endpoints.trigger import stamp
 from winkube.controllers.pods import node_of
 
 MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"
@@ -32,26 +37,38 @@ MAX_ADDRESSES: Final = 1000
 
 
 def plan_subsets(service: JsonObject, found: Sequence[Backend]) -> list[JsonObject]:
-    """Addresses grouped by their ports; a terminating pod counts only where all are published."""
+    """Ports that the same addresses offer; a terminating pod counts only where all are published.
+
+    (kubernetes: pkg/api/v1/endpoints/util.go, RepackSubsets)
+    """
     publish = bool(service["spec"].get("publishNotReadyAddresses"))
-    groups: dict[Ports, tuple[list[JsonObject], list[JsonObject]]] = defaultdict(lambda: ([], []))
-    for backend in [each for each in found if publish or not each.terminating][:MAX_ADDRESSES]:
-        if not backend.ports and not is_headless(service):
-            continue
-        ready, not_ready = groups[backend.ports]
-        (ready if backend.ready else not_ready).append(_address(service, backend))
-    subsets = []
-    for ports in sorted(groups):
-        ready, not_ready = groups[ports]
-        subset: JsonObject = {}
-        if ready:
-            subset["addresses"] = ready
-        if not_ready:
-            subset["notReadyAddresses"] = not_ready
-        if ports:
-            subset["ports"] = to_ports(ports)
-        subsets.append(subset)
-    return subsets
+    listed = [each for each in found if publish or not each.terminating][:MAX_ADDRESSES]
+    offers: dict[Port | None, list[Backend]] = defaultdict(list)
+    for backend in listed:
+        for port in backend.ports:
+            offers[port].append(backend)
+        if not backend.ports and is_headless(service):
+            offers[None].append(backend)
+    groups: dict[tuple[str, ...], list[Port]] = defaultdict(list)
+    members: dict[tuple[str, ...], list[Backend]] = {}
+    for offered, offering in offers.items():
+        place = tuple(f"{backend.address} {uid_of(backend.pod)}" for backend in offering)
+        members[place] = offering
+        groups[place] += [] if offered is None else [offered]
+    subsets = [_subset(service, tuple(groups[place]), members[place]) for place in members]
+    return sorted(subsets, key=lambda subset: orjson.dumps(subset.get("ports")))
+
+
+def _subset(service: JsonObject, ports: Ports, offering: Sequence[Backend]) -> JsonObject:
+    ordered = sorted(offering, key=lambda backend: (backend.address, uid_of(backend.pod)))
+    subset: JsonObject = {}
+    for name, ready in (("addresses", True), ("notReadyAddresses", False)):
+        addresses = [_address(service, each) for each in ordered if each.ready is ready]
+        if addresses:
+            subset[name] = addresses
+    if ports:
+        subset["ports"] = to_ports(endpoints_order(ports))
+    return subset
 
 
 def _address(service: JsonObject, backend: Backend) -> JsonObject:
@@ -74,12 +91,15 @@ class EndpointsController(ServiceFollower):
     async def reconcile(self, key: str) -> None:
         service = self.services.get(key)
         if service is None or is_deleting(service):
+            self.triggers.forget(key)
             await self._remove(key)
         elif is_managed(service):
             await self._write(key, service)
 
     async def _write(self, key: str, service: JsonObject) -> None:
-        found = backends(service, selected_pods(self.pods, service), families(service)[0])
+        pods = selected_pods(self.pods, service)
+        when = self.triggers.look(service, pods)
+        found = backends(service, pods, families(service)[0])
         subsets = plan_subsets(service, found)
         labels = {**labels_of(service), MANAGED_BY: MANAGER}
         if is_headless(service):
@@ -93,15 +113,14 @@ class EndpointsController(ServiceFollower):
             }  # fmt: skip
             document = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
             try:
-                await self.client.create(ENDPOINTS, {**document, "subsets": subsets})
+                await self.client.create(ENDPOINTS, stamp({**document, "subsets": subsets}, when))
             except (AlreadyExistsError, ForbiddenError):
                 # In the cache soon, or the namespace is on its way out.
                 return
         elif (current.get("subsets") or []) != subsets or labels_of(current) != labels:
             metadata = {**current["metadata"], "labels": labels}
-            await self.client.update(
-                ENDPOINTS, {**current, "metadata": metadata, "subsets": subsets}
-            )
+            fresh = {**current, "metadata": metadata, "subsets": subsets}
+            await self.client.update(ENDPOINTS, stamp(fresh, when))
 
     async def _remove(self, key: str) -> None:
         if self._endpoints.get(key) is None:

@@ -22,12 +22,14 @@ from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.endpoints.slice_plan import MANAGED_BY, SERVICE_NAME
+from winkube.controllers.endpoints.trigger import TRIGGER_TIME
 
 MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
 SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
 LEADER: Final = "control-plane.alpha.kubernetes.io/leader"
 MIRRORED: Final = "mirrored"
 MAX_ADDRESSES: Final = 1000
+NOT_COPIED: Final = (TRIGGER_TIME, "kubectl.kubernetes.io/last-applied-configuration")
 
 
 def is_mirrored(endpoints: JsonObject, service: JsonObject | None) -> bool:
@@ -67,11 +69,14 @@ def _slice(
     suffix = "".join(SUFFIX_ALPHABET[byte % len(SUFFIX_ALPHABET)] for byte in digest[:5])
     ports = [{"name": "", "protocol": "TCP", **port} for port in subset.get("ports") or ()]
     owner = {"apiVersion": "v1", "kind": "Endpoints", **endpoints}
+    notes = {key: text for key, text in annotations_of(endpoints).items() if key not in NOT_COPIED}
     return {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         "metadata": {
             "name": f"{name}-{suffix}",
+            "generateName": f"{name}-",
+            **({"annotations": notes} if notes else {}),
             "namespace": namespace_of(endpoints),
             "labels": {**labels_of(endpoints), SERVICE_NAME: name, MANAGED_BY: MANAGER},
             "ownerReferences": [to_owner_reference(owner)],
@@ -117,7 +122,11 @@ class EndpointSliceMirroringController(Controller):
             if planned is None:
                 await self._delete(slice_)
             elif not _agrees(slice_, planned):
-                metadata = {**slice_["metadata"], "labels": planned["metadata"]["labels"]}
+                given = {key: planned["metadata"][key] for key in ("labels", "annotations")
+                         if key in planned["metadata"]}  # fmt: skip
+                kept = {key: value for key, value in slice_["metadata"].items()
+                        if key not in ("annotations", "generateName")}  # fmt: skip
+                metadata = {**kept, **given}
                 await self.client.update(ENDPOINTSLICES, {**planned, "metadata": metadata})
         for planned in wanted.values():
             try:
@@ -138,7 +147,8 @@ class EndpointSliceMirroringController(Controller):
 def _agrees(slice_: JsonObject, planned: JsonObject) -> bool:
     parts = ("endpoints", "ports", "addressType")
     same = all((slice_.get(part) or []) == (planned[part] or []) for part in parts)
-    return same and labels_of(slice_) == labels_of(planned)
+    noted = annotations_of(slice_) == annotations_of(planned)
+    return same and noted and labels_of(slice_) == labels_of(planned)
 
 
 def _mirror_of(slice_: JsonObject) -> Sequence[str]:

@@ -24,6 +24,7 @@ from winkube.controllers.endpoints.slice_plan import (
     SlicePlan,
     plan_slices,
 )
+from winkube.controllers.endpoints.trigger import TriggerTimes, stamp
 from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
 
 ZONE = "topology.kubernetes.io/zone"
@@ -41,6 +42,7 @@ class ServiceFollower(Controller):
         add_owner_indexes(self.pods)
         add_label_index(self.pods)
         self.pods.on_change(self._pod_changed)
+        self.triggers = TriggerTimes()
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if fingerprint(old) == fingerprint(new):
@@ -71,28 +73,29 @@ class EndpointSliceController(ServiceFollower):
     async def reconcile(self, key: str) -> None:
         service = self.services.get(key)
         existing = self._slices.by_index(SERVICE, key)
-        if service is None or is_deleting(service):
-            return
-        if not is_managed(service):
-            await self._apply(SlicePlan(delete=tuple(existing)))
+        if service is None:
+            self.triggers.forget(key)
+        if service is None or is_deleting(service) or not is_managed(service):
+            # What a service without selector has by now stays: it is its owner's from here on.
             return
         pods = selected_pods(self.pods, service)
+        when = self.triggers.look(service, pods)
         zones = self._zones()
         wanted = families(service)
         stale = tuple(each for each in existing if each["addressType"] not in wanted)
-        await self._apply(SlicePlan(delete=stale))
+        await self._apply(SlicePlan(delete=stale), when)
         for family in wanted:
             of_family = [each for each in existing if each["addressType"] == family]
             found = backends(service, pods, family)
-            await self._apply(plan_slices(service, family, found, of_family, zones))
+            await self._apply(plan_slices(service, family, found, of_family, zones), when)
 
     def _zones(self) -> dict[str, str]:
         return {name_of(node): labels_of(node).get(ZONE, "") for node in self._nodes.list()}
 
-    async def _apply(self, plan: SlicePlan) -> None:
+    async def _apply(self, plan: SlicePlan, when: str) -> None:
         for slice_ in plan.create:
             try:
-                await self.client.create(ENDPOINTSLICES, slice_)
+                await self.client.create(ENDPOINTSLICES, stamp(slice_, when))
             except ForbiddenError:
                 # The namespace is on its way out.
                 return
@@ -100,7 +103,7 @@ class EndpointSliceController(ServiceFollower):
                 # Ours, and not in the cache yet: its event brings the service back.
                 await asyncio.sleep(0)
         for slice_ in plan.update:
-            await self.client.update(ENDPOINTSLICES, slice_)
+            await self.client.update(ENDPOINTSLICES, stamp(slice_, when))
         for slice_ in plan.delete:
             try:
                 await self.client.delete(

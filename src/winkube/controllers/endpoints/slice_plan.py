@@ -20,6 +20,7 @@ from winkube.controllers.endpoints.backend import (
     target_ref,
     to_ports,
 )
+from winkube.controllers.endpoints.order import slice_order
 from winkube.controllers.pods import node_of
 
 SERVICE_NAME: Final = "kubernetes.io/service-name"
@@ -64,7 +65,7 @@ def plan_slices(
     groups: dict[Ports, dict[str, JsonObject]] = defaultdict(dict)
     for backend in found:
         endpoint = to_endpoint(service, backend, zones)
-        groups[backend.ports][_identity(endpoint)] = endpoint
+        groups[slice_order(backend.ports)][_identity(endpoint)] = endpoint
     have: dict[str, list[JsonObject]] = defaultdict(list)
     for slice_ in existing:
         have[_ports_key(slice_.get("ports"))].append(slice_)
@@ -77,7 +78,7 @@ def plan_slices(
     leftovers = [slice_ for slices in have.values() for slice_ in slices]
     if not groups and leftovers:
         keep = min(leftovers, key=name_of)
-        plan.put(keep, [], keep.get("ports") or [])
+        plan.put(keep, [], [])
         leftovers.remove(keep)
     plan.delete += leftovers
     return SlicePlan(tuple(plan.create), tuple(plan.update), tuple(plan.delete))

@@ -87,6 +87,9 @@ class Graph:
         self._relink(old, item)
         if item.waits_for_dependents or item.orphans_dependents:
             yield item.uid
+        if item.waits_for_dependents and (old is None or not old.waits_for_dependents):
+            # All of them go, also those that do not hold the owner up.
+            yield from list(self._dependents.get(item.uid, ()))
         for owner in item.owners:
             known = self._items.get(owner.uid)
             if known is None:

@@ -56,6 +56,8 @@ class _Books:
     def __init__(self, view: JobView, status: JsonObject, end: JsonObject | None) -> None:
         self._view = view
         self._failing = end is not None and end["type"] != "SuccessCriteriaMet"
+        # What we stopped because enough had succeeded did not succeed, however it ended.
+        self._enough = end is not None and end.get("reason") == "SuccessPolicy"
         self._known_succeeded = view.uncounted("succeeded")
         self._known_failed = view.uncounted("failed")
         self._uncounted = status["uncountedTerminatedPods"]
@@ -70,6 +72,8 @@ class _Books:
     def enter(self, pod: JsonObject) -> None:
         self.release.append(pod)
         uid = uid_of(pod)
+        if self._enough and is_deleting(pod):
+            return
         if phase_of(pod) == "Succeeded" and uid not in self._known_failed:
             self._succeeded(pod, uid)
         elif self._failing or self._view.is_failed(pod):

@@ -1,16 +1,25 @@
 """Taint-based eviction: NoExecute taints remove pods that do not tolerate them, or no longer."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import is_deleting, key_of, name_of, namespace_of, uid_of
 from winkube.api.node_selector import tolerates
-from winkube.base.clock import parse_rfc3339
+from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS
+from winkube.client.rest import PatchType
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.indexes import NODE, add_node_index
-from winkube.controllers.pods import is_finished, node_of
+from winkube.controllers.pods import is_finished, node_of, observed
+
+CONDITION: Final = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByTaintManager",
+    "message": "Taint manager: deleting due to NoExecute taint",
+}
 
 
 def no_execute_taints(node: JsonObject | None) -> list[JsonObject]:
@@ -19,9 +28,12 @@ def no_execute_taints(node: JsonObject | None) -> list[JsonObject]:
 
 
 def plan_eviction(
-    tolerations: Iterable[JsonObject], taints: Sequence[JsonObject], now: float
+    tolerations: Iterable[JsonObject], taints: Sequence[JsonObject], seen: float, now: float
 ) -> float | None:
-    """Seconds until the pod has to go; None when it may stay for ever."""
+    """Seconds until the pod has to go; None when it may stay for ever.
+
+    ``seen`` is since when we know of the taints, for those that do not say since when they are.
+    """
     listed = list(tolerations)
     deadline: float | None = None
     for taint in taints:
@@ -34,7 +46,7 @@ def plan_eviction(
             if each.get("tolerationSeconds") is not None
         ]
         if limits:
-            since = parse_rfc3339(taint["timeAdded"]) if taint.get("timeAdded") else now
+            since = parse_rfc3339(taint["timeAdded"]) if taint.get("timeAdded") else seen
             left = max(0.0, since + min(limits) - now)
             deadline = left if deadline is None else min(deadline, left)
     return deadline
@@ -50,6 +62,8 @@ class TaintEvictionController(Controller):
         self._pods = self.informer(PODS)
         add_node_index(self._pods)
         self._pods.on_change(self._pod_changed)
+        # Pods that will have to go later, and since when we know.
+        self._planned: dict[str, float] = {}
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is not None and no_execute_taints(new) != no_execute_taints(old):
@@ -57,29 +71,55 @@ class TaintEvictionController(Controller):
                 self.queue.add(key_of(pod))
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if new is not None and no_execute_taints(self._nodes.get(node_of(new))):
+        if new is None:
+            self._cancel(key)
+        elif no_execute_taints(self._nodes.get(node_of(new))):
             self.queue.add(key)
+
+    def _cancel(self, key: str) -> None:
+        if self._planned.pop(key, None) is not None:
+            self._tell(key, f"Cancelling deletion of Pod {key}")
+
+    def _tell(self, key: str, message: str) -> None:
+        namespace, _, name = key.partition("/")
+        reference = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}
+        self.event(reference, "Normal", "TaintManagerEviction", message)
 
     async def reconcile(self, key: str) -> None:
         pod = self._pods.get(key)
         if pod is None or is_deleting(pod) or is_finished(pod):
             return
         taints = no_execute_taints(self._nodes.get(node_of(pod)))
-        if not taints:
-            return
-        left = plan_eviction(pod["spec"].get("tolerations") or (), taints, self.clock.now())
+        now = self.clock.now()
+        seen = self._planned.get(key, now)
+        left = plan_eviction(pod["spec"].get("tolerations") or (), taints, seen, now)
         if left is None:
-            return
-        if left > 0:
+            self._cancel(key)
+        elif left > 0:
+            self._planned[key] = seen
             self.queue.add_after(key, left)
-            return
-        self.event(pod, "Normal", "TaintManagerEviction", f"Marking for deletion Pod {key}")
+        else:
+            self._planned.pop(key, None)
+            self._tell(key, f"Marking for deletion Pod {key}")
+            await self._evict(pod)
+
+    async def _evict(self, pod: JsonObject) -> None:
+        """Let the pod's owner see why it goes: it may count this as no failure."""
+        stamp = to_rfc3339(self.clock.now())
+        condition = {**observed(pod, CONDITION), "lastTransitionTime": stamp}
+        body = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}
         try:
-            await self.client.delete(
+            await self.client.patch(
                 PODS,
                 name_of(pod),
+                body,
                 namespace=namespace_of(pod),
-                options={"preconditions": {"uid": uid_of(pod)}},
+                subresource="status",
+                patch_type=PatchType.STRATEGIC,
+            )
+            options = {"preconditions": {"uid": uid_of(pod)}}
+            await self.client.delete(
+                PODS, name_of(pod), namespace=namespace_of(pod), options=options
             )
         except (NotFoundError, ConflictError):
             return

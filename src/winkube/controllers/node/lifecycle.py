@@ -17,7 +17,7 @@ from winkube.client.resource import LEASES, NODES, PODS
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.indexes import NODE, add_node_index
 from winkube.controllers.node.health import Pulse, plan_taints, plan_unknown, pulse_of
-from winkube.controllers.pods import is_ready
+from winkube.controllers.pods import is_ready, observed
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 
@@ -95,7 +95,8 @@ class NodeLifecycleController(Controller):
                 continue
             status = {**pod["status"], "conditions": list(pod["status"].get("conditions") or ())}
             fresh = {**pod, "status": status}
-            set_condition(fresh, {"type": "Ready", "status": "False"}, to_rfc3339(self.clock.now()))
+            condition = observed(pod, {"type": "Ready", "status": "False"})
+            set_condition(fresh, condition, to_rfc3339(self.clock.now()))
             self.event(pod, "Warning", "NodeNotReady", "Node is not ready")
             try:
                 await self.client.update(PODS, fresh, subresource="status")

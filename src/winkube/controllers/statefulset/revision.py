@@ -13,11 +13,13 @@ from typing import Any, Final
 from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, to_owner_reference
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
-from winkube.controllers.statefulset.identity import REVISION, revision_of
+from winkube.controllers.statefulset.identity import revision_of
 from winkube.controllers.template_patch import to_template_patch
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 _PREFIX_LIMIT: Final = 223
+# What a revision is found by; its pods carry its name under another key.
+HASH: Final = "controller.kubernetes.io/hash"
 # Go's JSON writes these so that they are safe in HTML.
 _ESCAPES: Final = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
@@ -40,7 +42,7 @@ def new_revision(stateful_set: JsonObject, number: int, collisions: int) -> Json
     metadata: JsonObject = {
         "name": f"{name_of(stateful_set)[:_PREFIX_LIMIT]}-{digest}",
         "namespace": namespace_of(stateful_set),
-        "labels": {**labels_of(stateful_set["spec"]["template"]), REVISION: digest},
+        "labels": {**labels_of(stateful_set["spec"]["template"]), HASH: digest},
         "ownerReferences": [to_owner_reference(stateful_set)],
     }
     if annotations_of(stateful_set):

@@ -42,10 +42,16 @@ log = logging.getLogger(__name__)
 
 class SimulatedNodes:
     def __init__(
-        self, client: ApiClient, specs: Iterable[NodeSpec], *, clock: Clock | None = None
+        self,
+        client: ApiClient,
+        specs: Iterable[NodeSpec],
+        *,
+        renew_seconds: float = RENEW_SECONDS,
+        clock: Clock | None = None,
     ) -> None:
         self.ready = asyncio.Event()
         self._client = client
+        self._renew_seconds = renew_seconds
         self._clock: Clock = clock or SystemClock()
         self._nodes = {spec.name: SimulatedNode(spec, number) for number, spec in enumerate(specs)}
         self._lives: dict[str, Life] = {}
@@ -120,7 +126,8 @@ class SimulatedNodes:
 
     async def _beat(self) -> None:
         """Renew all leases, spread evenly over the interval."""
-        seconds = min(max(RENEW_SECONDS, len(self._nodes) / _RENEWALS_PER_SECOND), _LONGEST_RENEWAL)
+        load = len(self._nodes) / _RENEWALS_PER_SECOND
+        seconds = min(max(self._renew_seconds, load), _LONGEST_RENEWAL)
         for number, node in enumerate(self._nodes.values()):
             node.renewed = self._clock.monotonic() - seconds * number / len(self._nodes)
         while True:
@@ -204,8 +211,9 @@ class SimulatedNodes:
         else:
             later = life.advance(now, lambda: node.address(uid))
             life.report(around)
-            if later is not None and not life.over:
-                self._queue.add_after(uid, max(later - now, 0.0) + 0.001)
+            for when in (later, life.deadline()):
+                if when is not None and not life.over:
+                    self._queue.add_after(uid, max(when - now, 0.0) + 0.001)
         self._statuses.set(life.pod, life.status)
         if life.over:
             node.release(uid)

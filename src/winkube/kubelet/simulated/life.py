@@ -69,7 +69,7 @@ class Life:
             if plan.idle or not self._apply(plan, script, now, address):
                 break
             due.append(self._expire(script, now))
-        due += [self._deadline(now), self._next_retry(now), self._next_ready(script, now)]
+        due += [self._next_retry(now), self._next_ready(script, now)]
         return min((when for when in due if when is not None and when > now), default=None)
 
     def stop(self, now: float) -> float | None:
@@ -79,11 +79,10 @@ class Life:
         if not self.state.running:
             self._close()
             return None
-        if self.stop_at is None:
-            self.stop_at = now + script.stop.after
-        limit = min(self.stop_at, now + grace) if grace <= 1 else self.stop_at
-        if now < limit:
-            return limit
+        wanted = now + min(script.stop.after, grace)
+        self.stop_at = wanted if self.stop_at is None else min(self.stop_at, wanted)
+        if now < self.stop_at:
+            return self.stop_at
         self._end_all(now, script.stop.code)
         self._close()
         return None
@@ -96,8 +95,15 @@ class Life:
         self.status |= {"phase": "Failed", "reason": reason, "message": message}
 
     def past_deadline(self, now: float) -> bool:
-        due = self._deadline(0.0)
+        due = self.deadline()
         return due is not None and due <= now
+
+    def deadline(self) -> float | None:
+        """When the pod has been active for long enough; known once its start was reported."""
+        seconds, start = self.pod["spec"].get("activeDeadlineSeconds"), self.status.get("startTime")
+        if seconds is None or not start or self.over:
+            return None
+        return parse_rfc3339(start) + int(seconds)
 
     def deadline_words(self) -> tuple[str, str]:
         return "DeadlineExceeded", _DEADLINE_TEXT
@@ -141,13 +147,6 @@ class Life:
             else:
                 following = when if following is None else min(following, when)
         return following
-
-    def _deadline(self, now: float) -> float | None:
-        seconds, start = self.pod["spec"].get("activeDeadlineSeconds"), self.status.get("startTime")
-        if seconds is None or not start or self.over:
-            return None
-        when = parse_rfc3339(start) + int(seconds)
-        return when if when > now else None
 
     def _next_retry(self, now: float) -> float | None:
         """Only restarts are tried again: a missing image stays missing."""
