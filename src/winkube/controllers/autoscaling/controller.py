@@ -222,13 +222,13 @@ class HorizontalPodAutoscalerController(Controller):
     def _check_alone(self, status: Status, text: str, pods: list[JsonObject]) -> None:
         namespace = namespace_of(status.obj)
         owners = sorted(
-            split_key(key)
+            key
             for key, selector in self._selectors.items()
             if split_key(key)[0] == namespace
             and any(selector.matches(labels_of(pod)) for pod in pods)
         )
         if len(owners) > 1:
-            listed = " ".join(f"{{{name} {place}}}" for place, name in owners)
+            listed = " ".join(owners)
             said = f"pods by selector {text} are controlled by multiple HPAs: [{listed}]"
             reasons = ("AmbiguousSelector", "AmbiguousSelector")
             raise self._bad_selector(status, reasons, said, said)
