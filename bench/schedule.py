@@ -3,6 +3,10 @@
 The API server is one process, controllers and scheduler another, as in a cluster; the nodes are
 objects only. WINKUBE_BENCH_SPLIT=1 gives the scheduler a process of its own. The field's number is
 upstream's, measured on a 2-core machine. Run as ``python -m bench.schedule``.
+
+Before that come single decisions, without a server: how their cost grows with the number of pods
+there are, and that of preemption with the number of nodes. ``python -m bench.schedule decisions``
+stops after them.
 """
 
 import asyncio
@@ -119,13 +123,22 @@ async def _bound(client: ApiClient, version: str, marks: list[float]) -> None:
                     return
 
 
+async def _untainted(client: ApiClient) -> None:
+    """New nodes take no pods until the controllers have seen that they are ready."""
+    while True:
+        await asyncio.sleep(1)
+        nodes = (await client.list(NODES))["items"]
+        if not any(node["spec"].get("taints") for node in nodes):
+            return
+
+
 async def _measure(config: ClientConfig, pids: dict[str, int]) -> None:
     async with ApiClient(config) as client:
         await _await_server(client)
         began = time.perf_counter()
         await _spread(client, NODES, [node(n) for n in range(NODE_COUNT)], None)
         print(f"{NODE_COUNT} nodes registered        {time.perf_counter() - began:8.1f} s")
-        await asyncio.sleep(3)  # let the controllers look at them
+        await _untainted(client)
         pods = [api.pod(n, n % api.APPS) for n in range(POD_COUNT)]
         listing = await client.list(PODS)
         marks: list[float] = []
@@ -148,7 +161,112 @@ async def _measure(config: ClientConfig, pids: dict[str, int]) -> None:
             print(f"  {name:<26} {cpu:8.0f} us per pod, {memory:.0f} MB")
 
 
+# -- single decisions
+
+
+def _placed(world: Any, shapes: Any, nodes: int, pods: int) -> None:
+    """Nodes with pods of 200 controllers on them, spread evenly."""
+    for number in range(nodes):
+        world.set_node(node(number))
+    world.spreading.find = lambda owner, namespace: {
+        "spec": {"selector": {"matchLabels": {"app": owner[2]}}}
+    }
+    for number in range(pods):
+        made = shapes.pod(_owned(f"old-{number}", f"app-{number % 200}"))
+        world.place(made, f"node-{number % nodes}")
+
+
+def _owned(name: str, app: str, **spec: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app}
+    requests = {"cpu": "100m", "memory": "128Mi"}
+    metadata = {
+        "name": name,
+        "namespace": "default",
+        "uid": name,
+        "labels": {"app": app, "tier": "web"},
+        "ownerReferences": [{**owner, "controller": True}],
+    }
+    containers = [{"name": "c", "image": "example.com/a:1", "resources": {"requests": requests}}]
+    return {"metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+_HOST = "kubernetes.io/hostname"
+_SELECTOR = {"matchLabels": {"app": "app-7"}}
+_TERM = {"topologyKey": _HOST, "labelSelector": _SELECTOR}
+_SPREAD = {"topologyKey": _HOST, "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 5}
+_APART = {"requiredDuringSchedulingIgnoredDuringExecution": [_TERM]}
+CASES: dict[str, tuple[bool, dict[str, Any]]] = {
+    # Whether every pod has a new controller, and what else it says.
+    "pod of a controller": (False, {}),
+    "first pod of a controller": (True, {}),
+    "with a spread constraint": (
+        False,
+        {"topologySpreadConstraints": [{**_SPREAD, "labelSelector": _SELECTOR}]},
+    ),
+    "with anti-affinity": (True, {"affinity": {"podAntiAffinity": _APART}}),
+}
+
+
+def _decision(pods: int, case: str, times: int = 300) -> float:
+    """Microseconds of one decision among so many pods."""
+    from winkube.scheduler.decision import Decider
+    from winkube.scheduler.profile import default_profile
+    from winkube.scheduler.shape import ShapeCache
+    from winkube.scheduler.world import World
+
+    world, shapes = World(), ShapeCache()
+    _placed(world, shapes, 1000, pods)
+    decider = Decider(default_profile(), world)
+    new, spec = CASES[case]
+    wanted = [
+        shapes.pod(_owned(f"new-{n}", f"own-{n}" if new else "app-7", **spec)) for n in range(times)
+    ]
+    for each in wanted[:20]:
+        world.place(each, decider.choose(each) or "")
+    began = time.process_time()
+    for each in wanted[20:]:
+        world.place(each, decider.choose(each) or "")
+    return (time.process_time() - began) / (times - 20) * 1e6
+
+
+def _preemption(nodes: int, times: int = 10) -> float:
+    """Milliseconds to choose the victims on so many full nodes."""
+    from winkube.scheduler.decision import Decider
+    from winkube.scheduler.preemption import Preemption
+    from winkube.scheduler.profile import default_profile
+    from winkube.scheduler.shape import ShapeCache
+    from winkube.scheduler.world import World
+
+    world, shapes, profile = World(), ShapeCache(), default_profile()
+    _placed(world, shapes, nodes, nodes * 110)
+    decider, preemption = Decider(profile, world), Preemption(profile, world)
+    taken = 0.0
+    for number in range(times):
+        vip = shapes.pod(_owned(f"vip-{number}", f"vip-{number}", priority=1000))
+        began = time.process_time()
+        if decider.choose(vip) is None:
+            why = decider.diagnose(vip)
+            outcome = preemption.run(lambda vip=vip: decider.cycle(vip), vip, why)
+            world.nominate(vip, outcome.nominate or "")
+        taken += time.process_time() - began
+    return taken / times * 1e3
+
+
+def decisions() -> None:
+    few, many = 1_000, 20_000
+    print(f"one decision, 1,000 nodes     {few:>8} pods {many:>8} pods    growth")
+    for case in CASES:
+        small, large = _decision(few, case), _decision(many, case)
+        print(f"  {case:<26} {small:10.0f} us {large:10.0f} us {large / small:8.2f} x")
+    small, large = _preemption(100), _preemption(1000)
+    print("preemption, 110 pods a node        100 nodes    1000 nodes")
+    print(f"  {'choice of victims':<26} {small:10.1f} ms {large:10.1f} ms {large / small:8.2f} x")
+
+
 def main() -> int:
+    decisions()
+    if sys.argv[1:] == ["decisions"]:
+        return 0
     with tempfile.TemporaryDirectory(prefix="winkube-bench-") as name, socket.socket() as sock:
         folder = Path(name)
         api.write_certificate(folder)

@@ -56,6 +56,7 @@ class Parts:
     async def close(self) -> None:
         await self.kubelets.close()
         await self.aggregator.close()
+        await self.registry.admission.close()
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def assemble(
         resources=resources,
         storage=storage,
         schema=schema,
-        admission=admission_chain(resources, authorizer, storage, clock),
+        admission=admission_chain(resources, authorizer, storage, clock, schema),
         clock=clock,
         chance=chance,
         hooks={resources.core("services").prefix: _service_hook(config, resources)},

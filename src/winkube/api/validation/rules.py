@@ -20,6 +20,7 @@ from winkube.api.validation import (
     policy,
     service,
     storage,
+    webhooks,
     workload,
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
@@ -29,6 +30,7 @@ from winkube.base.types import JsonObject
 Create = Callable[[JsonObject, Problems], None]
 Update = Callable[[JsonObject, JsonObject, Problems], None]
 
+_ADMISSION: Final = "admissionregistration.k8s.io"
 _NETWORKING: Final = "networking.k8s.io"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _STORAGE: Final = "storage.k8s.io"
@@ -67,6 +69,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_STORAGE, "StorageClass"): storage.validate_storage_class,
     ("coordination.k8s.io", "Lease"): policy.validate_lease,
     _SIGNING_REQUEST: certificates.validate_signing_request,
+    (_ADMISSION, "MutatingWebhookConfiguration"): webhooks.validate_webhooks,
+    (_ADMISSION, "ValidatingWebhookConfiguration"): webhooks.validate_webhooks,
     ("scheduling.k8s.io", "PriorityClass"): limits.validate_priority_class,
     ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,

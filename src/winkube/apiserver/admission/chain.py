@@ -35,6 +35,10 @@ class Admission:
     warnings: list[str] = field(default_factory=list)
     # What steps took for this write: given back if it does not happen.
     undo: list[Undo] = field(default_factory=list)
+    # A step that changed what others have seen asks for a second round; steps may keep notes.
+    wants_second_round: bool = False
+    is_second_round: bool = False
+    memory: dict[str, object] = field(default_factory=dict)
 
     def is_for(self, plural: str, group: str = "") -> bool:
         kind = self.served.kind
@@ -73,14 +77,30 @@ class Validator(Protocol):
 
 
 class Chain:
-    def __init__(self, mutating: Sequence[Step] = (), validating: Sequence[Validator] = ()) -> None:
+    def __init__(
+        self,
+        mutating: Sequence[Step] = (),
+        validating: Sequence[Validator] = (),
+        *,
+        close: Undo | None = None,
+    ) -> None:
         self._mutating = tuple(mutating)
         self._validating = tuple(validating)
+        self._close = close
         self._by_resource: dict[str, tuple[tuple[Step, ...], tuple[Validator, ...]]] = {}
 
     async def admit(self, request: Admission) -> None:
-        for step in self._steps(request)[0]:
+        steps = self._steps(request)[0]
+        for step in steps:
             await step.admit(request)
+        if request.wants_second_round:
+            request.is_second_round = True
+            for step in steps:
+                await step.admit(request)
+
+    async def close(self) -> None:
+        if self._close is not None:
+            await self._close()
 
     async def validate(self, request: Admission) -> None:
         for step in self._steps(request)[1]:

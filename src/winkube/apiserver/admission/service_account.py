@@ -3,7 +3,6 @@
 import asyncio
 import functools
 import hashlib
-import itertools
 from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
@@ -15,6 +14,7 @@ from winkube.base.types import JsonObject
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _DEFAULT: Final = "default"
+_VOLUME: Final = "kube-api-access-"
 # The default account is made by a controller right after its namespace: wait for it a little.
 _ATTEMPTS: Final = 10
 _WAIT: Final = 0.1
@@ -77,18 +77,19 @@ def mount_token(spec: JsonObject, account: str) -> None:
     ]
     if not without:
         return
-    taken = {volume.get("name") for volume in spec.get("volumes") or ()}
-    names = (f"kube-api-access-{_suffix(account, turn)}" for turn in itertools.count())
-    name = next(name for name in names if name not in taken)
-    spec.setdefault("volumes", []).append(_token_volume(name))
+    known = (volume.get("name") or "" for volume in spec.get("volumes") or ())
+    name = next((name for name in known if name.startswith(_VOLUME)), None)
+    if name is None:
+        name = f"{_VOLUME}{_suffix(account)}"
+        spec["volumes"] = [*(spec.get("volumes") or ()), _token_volume(name)]
     for container in without:
         mount = {"name": name, "readOnly": True, "mountPath": MOUNT}
         container.setdefault("volumeMounts", []).append(mount)
 
 
 @functools.lru_cache(maxsize=1024)
-def _suffix(account: str, turn: int) -> str:
-    digest = hashlib.sha256(f"{account}/{turn}".encode()).digest()
+def _suffix(account: str) -> str:
+    digest = hashlib.sha256(account.encode()).digest()
     return "".join(SUFFIX_ALPHABET[byte % len(SUFFIX_ALPHABET)] for byte in digest[:5])
 
 

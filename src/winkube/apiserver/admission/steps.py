@@ -1,5 +1,6 @@
 """The order of admission, upstream's own: first what completes an object, then what judges it."""
 
+from winkube.api.schema import Schema
 from winkube.apiserver.admission.certificates import Certificates
 from winkube.apiserver.admission.chain import Chain, Judging
 from winkube.apiserver.admission.claim_resize import PersistentVolumeClaimResize
@@ -17,6 +18,11 @@ from winkube.apiserver.admission.rbac_escalation import RbacEscalation
 from winkube.apiserver.admission.runtime_class import RuntimeClass
 from winkube.apiserver.admission.service_account import ServiceAccount
 from winkube.apiserver.admission.storage_protection import StorageObjectInUseProtection
+from winkube.apiserver.admission.webhook.caller import Caller
+from winkube.apiserver.admission.webhook.steps import (
+    MutatingWebhooks,
+    ValidatingWebhooks,
+)
 from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.served import Resources
 from winkube.apiserver.storage import Storage
@@ -24,10 +30,14 @@ from winkube.base.clock import Clock
 
 
 def admission_chain(
-    resources: Resources, authorizer: Authorizer, storage: Storage, clock: Clock
+    resources: Resources,
+    authorizer: Authorizer,
+    storage: Storage,
+    clock: Clock,
+    schema: Schema,
 ) -> Chain:
     limits, priority = LimitRanger(resources), Priority(resources)
-    runtime = RuntimeClass(resources)
+    runtime, caller = RuntimeClass(resources), Caller(resources)
     mutating = (
         NamespaceLifecycle(resources),
         limits,
@@ -40,6 +50,7 @@ def admission_chain(
         StorageObjectInUseProtection(),
         runtime,
         DefaultIngressClass(resources),
+        MutatingWebhooks(resources, caller, schema),
         # No admission upstream but part of storing roles: it sees what the steps above made.
         RbacEscalation(authorizer, resources),
     )
@@ -50,7 +61,8 @@ def admission_chain(
         PersistentVolumeClaimResize(resources),
         runtime,
         Judging(Certificates(authorizer)),
+        ValidatingWebhooks(resources, caller),
         # Last: what is refused by others takes nothing.
         ResourceQuota(resources, storage, clock),
     )
-    return Chain(mutating, validating)
+    return Chain(mutating, validating, close=caller.close)

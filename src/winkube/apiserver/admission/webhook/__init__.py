@@ -1,0 +1,1 @@
+"""Admission webhooks: programs of users that complete and judge objects."""

@@ -1,0 +1,149 @@
+"""Ask a webhook: find its address, connect with its certificate authority, read its answer."""
+
+import asyncio
+import base64
+import binascii
+import os
+import ssl
+from typing import Any, Final
+
+import aiohttp
+import orjson
+
+from winkube.api.errors import ApiError
+from winkube.apiserver.admission.webhook.hooks import Hook
+from winkube.apiserver.admission.webhook.review import CallError
+from winkube.apiserver.aggregation.remote import SERVICE_NAME, endpoints, port_name
+from winkube.apiserver.registry.core import get
+from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
+
+_AGENT: Final = "kube-apiserver-admission"
+_MAX_ANSWER: Final = 8 * 1024 * 1024
+_CONTEXTS: Final = 128
+
+
+class Caller:
+    """One session for all; made when first needed."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._session: aiohttp.ClientSession | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def ask(self, hook: Hook, review: JsonObject) -> Any:
+        """The answer's document; CallError in the words of upstream's client."""
+        config = hook.spec.get("clientConfig") or {}
+        service = config.get("service")
+        url = self._url(config, service)
+        shown = f"{url}?timeout={hook.seconds}s"
+        try:
+            target, name = (url, None) if service is None else self._locate(service)
+            context = self._context(config.get("caBundle") or "")
+            async with asyncio.timeout(hook.seconds):
+                return await self._post(f"{target}?timeout={hook.seconds}s", name, context, review)
+        except TimeoutError:
+            raise CallError(
+                f'failed to call webhook: Post "{shown}": context deadline exceeded'
+            ) from None
+        except (aiohttp.ClientError, OSError, ApiError) as error:
+            words = _words(error)
+            raise CallError(f'failed to call webhook: Post "{shown}": {words}') from None
+
+    async def _post(
+        self, url: str, name: str | None, context: ssl.SSLContext, review: JsonObject
+    ) -> Any:
+        headers = {"Content-Type": "application/json", "User-Agent": _AGENT}
+        if name is not None:
+            headers["Host"] = name
+        async with self._client().post(
+            url,
+            data=orjson.dumps(review),
+            headers=headers,
+            ssl=context,
+            server_hostname=name,
+            allow_redirects=False,
+        ) as response:
+            body = await response.content.read(_MAX_ANSWER)
+            if response.status >= 300:
+                raise CallError(f"failed to call webhook: {_refusal(response.status, body)}")
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            text = f"couldn't get version/kind; json parse error: {error}"
+            raise CallError(f"failed to call webhook: {text}") from None
+
+    def _url(self, config: JsonObject, service: JsonObject | None) -> str:
+        if service is None:
+            return str(config.get("url") or "")
+        host = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
+        return f"https://{host}{service.get('path') or '/'}"
+
+    def _locate(self, service: JsonObject) -> tuple[str, str]:
+        """The address of a ready endpoint, and the name its certificate has to have."""
+        namespace, name = service.get("namespace") or "", service.get("name") or ""
+        found = get(self._resources.core("services"), namespace, name).load()
+        port = port_name(found, service.get("port") or 443)
+        if port is None:
+            raise CallError(
+                f'no service port {service.get("port") or 443} found for service "{name}"'
+            )
+        served = self._resources.require("discovery.k8s.io", "v1", "endpointslices")
+        slices = [
+            item.load()
+            for item in served.cache.items(served.folder(namespace))
+            if item.labels.get(SERVICE_NAME) == name
+        ]
+        ready = endpoints(slices, port)
+        if not ready:
+            raise CallError(f'no endpoints available for service "{name}"')
+        host, number = ready[0]
+        shown = f"[{host}]" if ":" in host else host
+        path = service.get("path") or "/"
+        return f"https://{shown}:{number}{path}", f"{name}.{namespace}.svc"
+
+    def _context(self, bundle: str) -> ssl.SSLContext:
+        context = self._contexts.get(bundle)
+        if context is None:
+            try:
+                pem = base64.b64decode(bundle).decode() if bundle else None
+                context = ssl.create_default_context(cadata=pem)
+            except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+                raise CallError(f"could not get REST client: {error}") from None
+            while len(self._contexts) >= _CONTEXTS:
+                self._contexts.pop(next(iter(self._contexts)))
+            self._contexts[bundle] = context
+        return context
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None)
+            )
+        return self._session
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return f"tls: failed to verify certificate: x509: {error.certificate_error}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno or 0
+        reason = os.strerror(number).lower() if number > 0 else str(error.os_error)
+        return f"dial tcp {error.host}:{error.port}: connect: {reason}"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "EOF"
+    return str(error)
+
+
+def _refusal(status: int, body: bytes) -> str:
+    if status == 404:
+        return "the server could not find the requested resource"
+    if status >= 500:
+        shown = body.decode(errors="replace").strip() or "unknown"
+        text = shown.replace('"', '\\"')
+        return f'an error on the server ("{text}") has prevented the request from succeeding'
+    return f"the server responded with the status code {status}"

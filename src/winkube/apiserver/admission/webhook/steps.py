@@ -1,0 +1,148 @@
+"""The two steps of admission that ask webhooks: one by one to complete, all at once to judge.
+
+An object that a webhook changed goes through the mutating steps once more; of the webhooks those
+are asked again that want to be, when something changed after their turn.
+"""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from winkube.api.decode import clone
+from winkube.api.errors import ApiError, InternalError
+from winkube.api.patch import json_patch
+from winkube.api.schema import Schema
+from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.webhook.caller import Caller
+from winkube.apiserver.admission.webhook.hooks import Hook, Hooks
+from winkube.apiserver.admission.webhook.review import (
+    CallError,
+    Verdict,
+    denial,
+    no_dry_run,
+    parse_answer,
+    to_review,
+)
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
+
+log = logging.getLogger(__name__)
+
+
+async def _ask(caller: Caller, hook: Hook, request: Admission, *, mutating: bool) -> Verdict:
+    """The verdict; a webhook that cannot be asked allows or fails, as it says itself."""
+    if request.dry_run and hook.has_side_effects:
+        raise no_dry_run(hook.name)
+    try:
+        if hook.spec.get("matchConditions"):
+            raise CallError("match conditions are not supported")
+        review = to_review(request, hook.spec.get("admissionReviewVersions") or [])
+        verdict = parse_answer(review, await caller.ask(hook, review), mutating=mutating)
+    except CallError as error:
+        if hook.fails_open:
+            facts = {"webhook": hook.name, "error": str(error)}
+            log.warning("webhook failed, going on without it", extra=facts)
+            return Verdict(allowed=True)
+        raise InternalError(
+            f'Internal error occurred: failed calling webhook "{hook.name}": {error}',
+            details={"causes": [{"message": f'failed calling webhook "{hook.name}": {error}'}]},
+        ) from None
+    request.warnings.extend(verdict.warnings)
+    if not verdict.allowed:
+        raise denial(hook.name, verdict.status)
+    return verdict
+
+
+@dataclass(slots=True)
+class _Turns:
+    """What one request has been through."""
+
+    asked: list[str] = field(default_factory=list)  # those that may be asked again
+    again: set[str] = field(default_factory=set)
+    last: JsonObject | None = None
+
+    def changed(self) -> None:
+        self.again.update(self.asked)
+        self.asked = []
+
+
+class MutatingWebhooks:
+    def __init__(self, resources: Resources, caller: Caller, schema: Schema) -> None:
+        self._hooks = Hooks(resources, "mutatingwebhookconfigurations")
+        self._caller = caller
+        self._schema = schema
+
+    async def admit(self, request: Admission) -> None:
+        concerned = self._hooks.concerned(request)
+        if not concerned:
+            return
+        turns = request.memory.setdefault("webhooks", _Turns())
+        assert isinstance(turns, _Turns)
+        if request.is_second_round and turns.last != request.obj:
+            turns.changed()
+        for hook in concerned:
+            if request.is_second_round and hook.uid not in turns.again:
+                continue
+            # A change of an earlier webhook may concern or excuse a later one.
+            if not self._hooks.matches(hook, request):
+                continue
+            verdict = await _ask(self._caller, hook, request, mutating=True)
+            if verdict.patch and self._apply(hook, request, verdict):
+                turns.changed()
+                request.wants_second_round = True
+            if hook.may_run_again:
+                turns.asked.append(hook.uid)
+        turns.last = None if request.obj is None else clone(request.obj)
+
+    def _apply(self, hook: Hook, request: Admission, verdict: Verdict) -> bool:
+        """Whether the patch made a difference."""
+        obj = request.obj
+        if obj is None:
+            raise _internal(
+                f'admission webhook "{hook.name}" attempted to modify the object, which is not '
+                "supported for this operation"
+            )
+        before = clone(obj)
+        try:
+            document = json_patch(clone(obj), verdict.patch)
+            options = WriteOptions(request.user, field_validation="Ignore")
+            patched = accept(self._schema, request.served.kind, document, options)
+        except ApiError as error:
+            raise _internal(error.message) from None
+        obj.clear()
+        obj.update(patched)
+        return bool(obj != before)
+
+
+class ValidatingWebhooks:
+    def __init__(self, resources: Resources, caller: Caller) -> None:
+        self._hooks = Hooks(resources, "validatingwebhookconfigurations")
+        self._caller = caller
+
+    async def validate(self, request: Admission) -> None:
+        concerned = self._hooks.concerned(request)
+        if not concerned:
+            return
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._judge(hook, request), name=hook.name) for hook in concerned
+            ]
+        for task in tasks:
+            error = task.result()
+            if error is not None:
+                raise error
+
+    async def _judge(self, hook: Hook, request: Admission) -> ApiError | None:
+        try:
+            await _ask(self._caller, hook, request, mutating=False)
+        except ApiError as error:
+            return error
+        return None
+
+
+def _internal(cause: str) -> InternalError:
+    return InternalError(
+        f"Internal error occurred: {cause}", details={"causes": [{"message": cause}]}
+    )

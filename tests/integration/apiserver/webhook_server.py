@@ -1,0 +1,90 @@
+"""A webhook of our own: answers as the test tells it, and remembers what it was asked."""
+
+import base64
+import json
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+Answer = Callable[[dict[str, Any]], Any]
+
+
+@dataclass
+class Webhook:
+    url: str
+    ca: str
+    answers: dict[str, Answer] = field(default_factory=dict)
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    def config(self, path: str, **fields: Any) -> dict[str, Any]:
+        """One entry of a configuration."""
+        rule = {
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": ["configmaps"],
+        }
+        return {
+            "name": f"{path}.example.com",
+            "clientConfig": {"url": f"{self.url}/{path}", "caBundle": self.ca},
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+            **fields,
+        }
+
+
+def allow(request: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    response = {"uid": request["uid"], "allowed": True, **fields}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+
+
+def deny(request: dict[str, Any], **status: Any) -> dict[str, Any]:
+    return allow(request, allowed=False, **({"status": status} if status else {}))
+
+
+def patch(request: dict[str, Any], *operations: dict[str, Any]) -> dict[str, Any]:
+    text = base64.b64encode(json.dumps(list(operations)).encode()).decode()
+    return allow(request, patch=text, patchType="JSONPatch")
+
+
+@contextmanager
+def webhook_server(cert: Path, key: Path, ca: Path) -> Iterator[Webhook]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            request = json.loads(body)["request"]
+            path = self.path.partition("?")[0].strip("/")
+            hook.asked.append((self.path, request))
+            said = hook.answers.get(path, allow)(request)
+            status, data = said if isinstance(said, tuple) else (200, json.dumps(said).encode())
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    bundle = base64.b64encode(ca.read_bytes()).decode()
+    hook = Webhook(f"https://127.0.0.1:{server.server_port}", bundle)
+    thread = threading.Thread(target=server.serve_forever, name="webhook")
+    thread.start()
+    try:
+        yield hook
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
