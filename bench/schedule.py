@@ -11,6 +11,7 @@ stops after them.
 
 import asyncio
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
@@ -246,7 +247,7 @@ def _preemption(nodes: int, times: int = 10) -> float:
         began = time.process_time()
         if decider.choose(vip) is None:
             why = decider.diagnose(vip)
-            outcome = preemption.run(lambda vip=vip: decider.cycle(vip), vip, why)
+            outcome = preemption.run(functools.partial(decider.cycle, vip), vip, why)
             world.nominate(vip, outcome.nominate or "")
         taken += time.process_time() - began
     return taken / times * 1e3

@@ -305,15 +305,17 @@ class CandidateCache:
         self._tie_break = tie_break
         self._classes: OrderedDict[tuple[Shape, object], Candidates] = OrderedDict()
 
-    def of(self, cycle: Cycle, group: LabelSelector | None) -> Candidates:
+    def of(
+        self, pod: PodInfo, group: LabelSelector | None, make_cycle: Callable[[PodInfo], Cycle]
+    ) -> Candidates:
         """The class of a pod; its group matters only once it is on many nodes."""
-        pod = cycle.pod
         own: LabelSelector | None = None
         if group is not None and len(counter_for(pod, group, self._world).by_node) > self._few:
             own = group
         key = (pod.shape, own and (pod.namespace, own))
         found = self._classes.get(key)
         if found is None:
+            cycle = make_cycle(pod)
             found = Candidates(self._profile, cycle, tie_break=self._tie_break, group=own)
             self._classes[key] = found
             if len(self._classes) > REMEMBERED:

@@ -74,7 +74,7 @@ class Decider:
             if not simple:
                 return self._scan(cycle)
         group = self._group(pod)
-        return self._classes.of(self._plain_cycle(pod), group).best(pod, group, self._spread_weight)
+        return self._classes.of(pod, group, self._plain_cycle).best(pod, group, self._spread_weight)
 
     def _fits(self, pod: PodInfo, node: NodeInfo) -> bool:
         cycle = self.cycle(pod)
@@ -117,7 +117,7 @@ class Decider:
 
     def _scan(self, cycle: Cycle) -> str | None:
         """Ask the rules that look further about the nodes that pass all the others."""
-        plain = self._classes.of(self._plain_cycle(cycle.pod), None)
+        plain = self._classes.of(cycle.pod, None, self._plain_cycle)
         plain.catch_up()
         further = [plugin for plugin in cycle.filters if plugin.relational]
         nodes = self._world.nodes
