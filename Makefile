@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help deps up down test unit integration e2e upstream bench check format
+.PHONY: help deps up down test unit integration e2e upstream conformance bench check format
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ e2e: deps ## the real cluster only
 
 upstream: ## build upstream's control plane, so that tests and benchmarks compare with it
 	@tools/build-upstream
+
+conformance: deps ## Kubernetes' own conformance tests on a cluster made for them (GROUPS="sig-apps ...")
+	@$(BIN)/python -m tests.conformance $(GROUPS)
 
 bench: deps ## print the tables of bench/
 	@$(BIN)/python -m bench

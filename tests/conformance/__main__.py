@@ -1,0 +1,88 @@
+"""Run groups on a cluster made for them: ``python -m tests.conformance [group ...]``."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from tests.conformance.images import make_linux_archive
+from tests.conformance.report import merge, read_report, to_table
+from tests.conformance.run import GROUPS, Suite
+from tests.e2e.harness import find_kubectls
+
+ROOT: Final = Path(__file__).parents[2]
+# Debian's packages with the programs that the tests' images hold.
+PROGRAMS: Final = {"curl": "curl", "dig": "bind9-dnsutils", "nc.openbsd": "netcat-openbsd"}
+
+
+def main() -> int:
+    arguments = _parse()
+    missing = [package for name, package in PROGRAMS.items() if shutil.which(name) is None]
+    if missing:
+        print(f"missing programs: apt-get install {' '.join(missing)}", file=sys.stderr)
+        return 1
+    programs = _build()
+    if programs is None:
+        return 1
+    with tempfile.TemporaryDirectory(prefix="winkube-conformance-") as folder:
+        out = Path(arguments.out or folder).resolve()
+        out.mkdir(parents=True, exist_ok=True)
+        os.environ["KUBECONFIG"] = str(out / "kubeconfig")
+        try:
+            _winkube("up", "--name", arguments.name, "--linux", "2", "--windows", "0")
+            _load_images(programs, out, arguments.name)
+            suite = Suite(programs, out, _kubectl(arguments.kubectl), arguments.procs)
+            results = [
+                merge(group, [read_report(path) for path in suite.run(group, arguments.skip)])
+                for group in arguments.groups
+            ]
+        finally:
+            if not arguments.keep:
+                _winkube("down", "--name", arguments.name)
+    print(to_table(results))
+    return 0 if all(not result.failed for result in results) else 1
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="conformance", description=__doc__)
+    parser.add_argument("groups", nargs="*", default=GROUPS, help="default: %(default)s")
+    parser.add_argument("--name", default="conformance", help="the cluster's name")
+    parser.add_argument("--keep", action="store_true", help="leave the cluster running")
+    parser.add_argument("--out", help="a folder that keeps logs and reports")
+    parser.add_argument("--kubectl", help="the kubectl of the cli tests; default: the newest here")
+    parser.add_argument("--procs", type=int, default=5, help="tests at the same time")
+    parser.add_argument("--skip", default="", help="expression of tests to leave out")
+    return parser.parse_args()
+
+
+def _build() -> Path | None:
+    built = subprocess.run(
+        [ROOT / "tools" / "build-conformance"], check=False, stdout=subprocess.PIPE, text=True
+    )
+    return Path(built.stdout.splitlines()[-1]) if built.returncode == 0 else None
+
+
+def _kubectl(wanted: str | None) -> str:
+    found = find_kubectls()
+    return wanted or (str(found[-1]) if found else "kubectl")
+
+
+def _load_images(programs: Path, out: Path, name: str) -> None:
+    listing = subprocess.run(
+        [programs / "e2e.test", "--list-images"], check=True, stdout=subprocess.PIPE, text=True
+    )
+    archive = out / "images.tar"
+    make_linux_archive(archive, programs, listing.stdout.split())
+    _winkube("load", str(archive), "--name", name)
+    archive.unlink()
+
+
+def _winkube(*argv: str) -> None:
+    subprocess.run([sys.executable, "-m", "winkube", *argv], check=True)
+
+
+sys.exit(main())

@@ -1,0 +1,57 @@
+"""Run upstream's ``e2e.test`` for a group: first side by side, then those that must be alone."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+GROUPS: Final = ("sig-apps", "sig-scheduling", "sig-cli")
+# Groups that have no conformance test, and what stands in for them.
+FOCUS: Final = {
+    "sig-autoscaling": r"\[sig-autoscaling\].*Horizontal pod autoscaling \(scale resource: CPU\)"
+}
+_DISRUPTIVE, _SERIAL = r"\[Disruptive\]", r"\[Serial\]"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    programs: Path
+    out: Path
+    kubectl: str
+    procs: int
+
+    def run(self, group: str, skip: str = "") -> Iterator[Path]:
+        """Each report as it is done."""
+        focus = FOCUS.get(group, rf"\[{group}\].*\[Conformance\]")
+        skips = [_DISRUPTIVE, *([skip] if skip else [])]
+        yield self._run(f"{group}-parallel", self.procs, focus, [*skips, _SERIAL])
+        # An expression cannot ask for two words in any order, but one may stand on either side.
+        serial = rf"\[{group}\].*({_SERIAL}.*\[Conformance\]|\[Conformance\].*{_SERIAL})"
+        yield self._run(f"{group}-serial", 1, serial, skips)
+
+    def _run(self, title: str, procs: int, focus: str, skips: list[str]) -> Path:
+        report = self.out / f"{title}.json"
+        report.unlink(missing_ok=True)
+        print(f"{title} ...", flush=True)
+        argv = [
+            str(self.programs / "ginkgo"),
+            f"--procs={procs}",
+            f"--focus={focus}",
+            *(f"--skip={skip}" for skip in skips),
+            "--timeout=4h",
+            "--no-color",
+            "-v",
+            f"--output-dir={self.out}",
+            f"--json-report={report.name}",
+            str(self.programs / "e2e.test"),
+            "--",
+            "--provider=skeleton",
+            f"--kubeconfig={os.environ['KUBECONFIG']}",
+            f"--kubectl-path={self.kubectl}",
+            "--disable-log-dump",
+        ]
+        with (self.out / f"{title}.log").open("wb") as log:
+            subprocess.run(argv, check=False, stdout=log, stderr=log, cwd=self.out)
+        return report
