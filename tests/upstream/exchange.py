@@ -243,9 +243,10 @@ def _hide_generated(made: dict[str, Json]) -> None:
         ]
         for row in made["rows"]:
             row["cells"] = [_AGE.sub("<age>", c) if isinstance(c, str) else c for c in row["cells"]]
-    port = made.get("nodePort")
-    if isinstance(port, int) and port >= 30000 and port != 30080:
-        made["nodePort"] = "<node port>"
+    for key in ("nodePort", "healthCheckNodePort"):
+        port = made.get(key)
+        if isinstance(port, int) and port >= 30000 and port != 30080:
+            made[key] = "<node port>"
 
 
 def differences(expected: Json, found: Json, path: str = "") -> Iterator[str]:

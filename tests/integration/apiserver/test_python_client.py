@@ -51,7 +51,7 @@ def test_watch_streams_events(core: Any, space: str) -> None:
             core.list_namespaced_pod, space, resource_version=version, timeout_seconds=10
         ):
             seen.append((event["type"], event["object"].metadata.name))
-            if len(seen) == 2:
+            if len(seen) == 3:
                 stream.stop()
 
     thread = threading.Thread(target=follow)
@@ -59,7 +59,7 @@ def test_watch_streams_events(core: Any, space: str) -> None:
     core.create_namespaced_pod(space, make_pod("w"))
     core.delete_namespaced_pod("w", space)
     thread.join(15)
-    assert seen == [("ADDED", "w"), ("DELETED", "w")]
+    assert seen == [("ADDED", "w"), ("MODIFIED", "w"), ("DELETED", "w")]
 
 
 def test_eviction_and_binding_objects_are_understood(core: Any, space: str) -> None:

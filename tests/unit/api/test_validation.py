@@ -505,7 +505,8 @@ def service(*ports: dict[str, Any], **spec: Any) -> dict[str, Any]:
         (service({"port": 1}, {"port": 2}), "spec.ports[0].name: Required value"),
         (
             service({"port": 1, "name": "a"}, {"port": 1, "name": "b"}),
-            'spec.ports[1]: Duplicate value: {"protocol":"TCP","port":1}',
+            'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,'
+            '"Port":1,"TargetPort":0,"NodePort":0}',
         ),
         (
             service({"port": 1, "nodePort": 30000}),
@@ -517,7 +518,7 @@ def service(*ports: dict[str, Any], **spec: Any) -> dict[str, Any]:
             '"ExternalName", "LoadBalancer", "NodePort"',
         ),
         (
-            service(clusterIP="10.0.0"),
+            service(clusterIP="10.0.0", clusterIPs=["10.0.0"]),
             'spec.clusterIPs[0]: Invalid value: "10.0.0": must be a valid IP address, (e.g. '
             "10.9.8.7 or 2001:db8::ffff)",
         ),
@@ -539,7 +540,7 @@ def test_services_are_refused_in_upstreams_words(obj: dict[str, Any], line: str)
 
 
 def test_a_headless_service_needs_no_port() -> None:
-    assert problems(SERVICE, {"spec": {"clusterIP": "None"}}) == []
+    assert problems(SERVICE, {"spec": {"clusterIP": "None", "clusterIPs": ["None"]}}) == []
 
 
 def test_a_service_name_is_a_label_that_starts_with_a_letter() -> None:
@@ -547,7 +548,9 @@ def test_a_service_name_is_a_label_that_starts_with_a_letter() -> None:
 
 
 def test_a_services_address_may_not_change() -> None:
-    new, old = service(clusterIP="10.96.0.2"), service(clusterIP="10.96.0.1")
+    new, old = (
+        service(clusterIP=address, clusterIPs=[address]) for address in ("10.96.0.2", "10.96.0.1")
+    )
     assert changes(SERVICE, new, old) == [
         'spec.clusterIPs[0]: Invalid value: ["10.96.0.2"]: may not change once set'
     ]

@@ -4,7 +4,9 @@ import pytest
 
 from winkube.api.errors import InternalError, InvalidError
 from winkube.apiserver.services.address import Pool, address_pool
-from winkube.apiserver.services.hook import ServiceHook, keep_allocated
+from winkube.apiserver.services.change import drop_left_behind
+from winkube.apiserver.services.families import normalise_addresses
+from winkube.apiserver.services.hook import ServiceHook
 
 
 def service(**spec: Any) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def test_full_port_range_frees_the_address_it_took() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"clusterIP": "192.168.0.1"}, "is not in the valid range"),
+        ({"clusterIP": "192.168.0.1"}, "does not match the current range"),
         (
             {"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]},
             "The range of valid ports is 30000-30003",
@@ -82,9 +84,10 @@ def test_leaving_node_ports_frees_them() -> None:
     old = service(type="NodePort", ports=[{"port": 80, "nodePort": 30001}])
     hook.begin(old, None)(True)
     new = service(clusterIP=old["spec"]["clusterIP"], ports=[{"port": 80, "nodePort": 30001}])
-    keep_allocated(new, old)
+    finish = hook.begin(new, old)
+    drop_left_behind(new, old)
     assert "nodePort" not in new["spec"]["ports"][0]
-    hook.begin(new, old)(True)
+    finish(True)
     other = service(type="NodePort", ports=[{"port": 1, "nodePort": 30001}])
     hook.begin(other, None)(True)
 
@@ -99,7 +102,7 @@ def test_restored_hook_knows_what_is_taken() -> None:
 def test_the_list_of_addresses_follows_a_client_that_knows_only_one() -> None:
     old = service(clusterIP="10.96.0.2", clusterIPs=["10.96.0.2"])
     new = service(clusterIP="10.96.0.3", clusterIPs=["10.96.0.2"])
-    keep_allocated(new, old)
+    normalise_addresses(new["spec"], old["spec"])
     assert new["spec"]["clusterIPs"] == ["10.96.0.3"]
 
 
@@ -116,7 +119,7 @@ def test_a_service_that_becomes_a_name_loses_what_others_gave_it() -> None:
     }
     old = service(**held)
     new = service(**{**held, "type": "ExternalName", "externalName": "a.b", "ports": [dict(port)]})
-    keep_allocated(new, old)
+    drop_left_behind(new, old)
     assert new["spec"] == {
         "type": "ExternalName",
         "externalName": "a.b",
@@ -128,5 +131,13 @@ def test_a_service_that_is_no_load_balancer_any_more_has_no_such_address() -> No
     old = service(type="LoadBalancer")
     status = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}, "conditions": []}
     new = {**service(), "status": status}
-    keep_allocated(new, old)
+    drop_left_behind(new, old)
     assert new["status"] == {"loadBalancer": {}, "conditions": []}
+
+
+def test_a_rehearsal_takes_nothing_and_finds_everything_free() -> None:
+    hook = make_hook()
+    hook.begin(service(clusterIP="10.96.0.5"), None)(True)
+    hook.begin(service(clusterIP="10.96.0.5"), None, dry_run=True)(True)
+    hook.begin(service(clusterIP="10.96.0.6"), None, dry_run=True)(True)
+    hook.begin(service(clusterIP="10.96.0.6"), None)(True)

@@ -28,6 +28,8 @@ def default_service(obj: JsonObject) -> None:
         spec["externalTrafficPolicy"] = "Cluster"
     if kind in ("ClusterIP", *_EXPOSED):
         spec.setdefault("internalTrafficPolicy", "Cluster")
+    elif kind == "ExternalName":
+        spec.pop("internalTrafficPolicy", None)  # never shown for these
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
     status = obj.setdefault("status", {})

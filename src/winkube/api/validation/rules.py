@@ -12,6 +12,7 @@ from winkube.api.validation import (
     certificates,
     claim,
     core,
+    endpoints,
     limits,
     persistent_volume,
     pod,
@@ -41,7 +42,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "PodTemplate"): core.validate_pod_template,
     ("", "Binding"): core.validate_binding,
     ("", "Service"): service.validate_service,
-    ("", "Endpoints"): service.validate_endpoints,
+    ("", "Endpoints"): endpoints.validate_endpoints,
     ("", "ConfigMap"): core.validate_config_map,
     ("", "Secret"): core.validate_secret,
     ("", "Node"): core.validate_node,
@@ -59,7 +60,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("batch", "CronJob"): batch.validate_cron_job,
     ("autoscaling", "HorizontalPodAutoscaler"): workload.validate_autoscaler,
     ("policy", "PodDisruptionBudget"): workload.validate_budget,
-    ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice,
+    ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice,
     (_NETWORKING, "NetworkPolicy"): policy.validate_network_policy,
     (_NETWORKING, "Ingress"): policy.validate_ingress,
     (_RBAC, "Role"): policy.validate_role,
@@ -90,7 +91,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "DaemonSet"): workload.validate_selector_update,
     ("apps", "StatefulSet"): workload.validate_stateful_set_update,
     ("batch", "Job"): batch.validate_job_update,
-    ("discovery.k8s.io", "EndpointSlice"): service.validate_endpoint_slice_update,
+    ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice_update,
     _SIGNING_REQUEST: certificates.validate_signing_request_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
@@ -111,6 +112,7 @@ _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
 # A status that is looked at by itself, without the object's own rules.
 _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Pod"): pod_status.validate_pod_status,
+    ("", "Service"): service.validate_service_status,
     ("", "PersistentVolumeClaim"): claim.validate_claim_status,
 }
 
@@ -140,11 +142,15 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
     if _desired(new) == _desired(old) and key not in _READS_STATUS and not _notes(key, new, old):
         return problems.causes
     check, change = _CHECKS.get(key), _PART_UPDATE.get((*key, part)) or _UPDATE.get(key)
-    if check is not None:
+    if check is not None and key not in _CHANGE_FIRST:
         check(new, problems)
     if change is not None:
         change(new, old, problems)
     return problems.causes
+
+
+# Their updates look at the change first, and then at the object themselves.
+_CHANGE_FIRST: Final = {("", "Service")}
 
 
 _METADATA_AGAIN: Final[Mapping[tuple[str, str], str]] = {}

@@ -1,6 +1,5 @@
-"""Services, Endpoints and EndpointSlices."""
+"""Services."""
 
-import ipaddress
 from typing import Any, Final
 
 from winkube.api import names
@@ -8,53 +7,77 @@ from winkube.api.validation.common import (
     IMMUTABLE,
     PROTOCOLS,
     check_cidr,
-    check_immutable,
-    check_ip,
     check_label_key,
     check_labels,
     check_one_of,
     check_port,
     check_port_or_name,
+    in_range,
     is_ip,
 )
+from winkube.api.validation.common import check_ip as check_address
+from winkube.api.validation.endpoints import check_endpoint_ip
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.service_address import (
+    check_address_change,
+    check_cluster_addresses,
+    check_family_change,
+    is_headless,
+)
 from winkube.base.types import JsonObject
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _LB_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 _MAX_AFFINITY: Final = 86400
-_MAX_ENDPOINTS: Final = 1000
-_MAX_ADDRESSES: Final = 100
-_MAX_PORTS: Final = 20000
-_ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
+_POLICIES: Final = ("Cluster", "Local")
+_DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
+_MODE: Final = "service.kubernetes.io/topology-mode"
+_RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
 def validate_service(obj: JsonObject, problems: Problems) -> None:
-    spec = obj.get("spec") or {}
-    headless = spec.get("clusterIP") == "None"
-    if not spec.get("ports") and not headless and spec.get("type") != "ExternalName":
+    """Of a new service."""
+    _check(obj, {}, problems)
+
+
+def _check(obj: JsonObject, old: JsonObject, problems: Problems) -> None:
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    notes = (obj.get("metadata") or {}).get("annotations") or {}
+    if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
+        text = f"must match annotations[{_HINTS}] when both are specified"
+        problems.invalid(f"metadata.annotations[{_MODE}]", notes[_MODE], text)
+    if not spec.get("ports") and not is_headless(spec) and spec.get("type") != "ExternalName":
         problems.required("spec.ports")
-    _check_type(spec, problems, headless=headless)
-    _check_ports(spec, problems)
+    _check_type(spec, problems)
+    _check_ports(spec.get("ports") or (), problems)
     check_labels(spec.get("selector"), "spec.selector", problems)
     _check_affinity(spec, problems)
-    _check_addresses(spec, problems)
+    check_cluster_addresses(spec, before, problems)
+    _check_outside(spec, before, problems)
     check_one_of(spec.get("type"), _TYPES, "spec.type", problems)
-    _check_balancer(spec, problems)
+    _check_numbers(spec, problems)
+    _check_ranges(spec, before, notes, old, problems)
+    balanced = spec.get("type") == "LoadBalancer"
+    if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
+        problems.forbidden("spec.allocateLoadBalancerNodePorts", _LB_ONLY)
+    _check_class(spec, problems)
     _check_traffic(spec, problems)
 
 
-def _check_type(spec: JsonObject, problems: Problems, *, headless: bool) -> None:
+def _check_type(spec: JsonObject, problems: Problems) -> None:
     kind = spec.get("type")
-    if kind in ("LoadBalancer", "NodePort") and headless:
+    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
         problems.invalid(
             "spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services"
         )
     if kind != "ExternalName":
         return
-    for field in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+    for field in ("clusterIPs", "ipFamilies"):
         if spec.get(field):
             problems.forbidden(f"spec.{field}", "may not be set for ExternalName services")
+    if spec.get("ipFamilyPolicy") is not None:
+        problems.forbidden("spec.ipFamilyPolicy", "may not be set for ExternalName services")
     name = (spec.get("externalName") or "").removesuffix(".")
     if not name:
         problems.required("spec.externalName")
@@ -62,38 +85,16 @@ def _check_type(spec: JsonObject, problems: Problems, *, headless: bool) -> None
         problems.all_invalid("spec.externalName", name, names.dns_subdomain_problems(name))
 
 
-def _check_ports(spec: JsonObject, problems: Problems) -> None:
-    ports = spec.get("ports") or ()
-    seen_names: set[str] = set()
-    seen_ports: set[tuple[Any, Any]] = set()
-    seen_node_ports: set[tuple[Any, Any]] = set()
+def _check_ports(ports: Any, problems: Problems) -> None:
+    seen: set[str] = set()
     for index, port in enumerate(ports):
         path = f"spec.ports[{index}]"
-        _check_port_name(port, seen_names, path, problems, required=len(ports) > 1)
+        _check_port_name(port, seen, path, problems, required=len(ports) > 1)
         check_port(port.get("port"), f"{path}.port", problems)
         check_one_of(port.get("protocol"), PROTOCOLS, f"{path}.protocol", problems)
         check_port_or_name(port.get("targetPort"), f"{path}.targetPort", problems)
         if port.get("appProtocol") is not None:
             check_label_key(port["appProtocol"], f"{path}.appProtocol", problems)
-        key = (port.get("protocol"), port.get("port"))
-        if key in seen_ports:
-            problems.duplicate(path, {"protocol": key[0], "port": key[1]})
-        seen_ports.add(key)
-        _check_node_port(spec, port, seen_node_ports, path, problems)
-
-
-def _check_node_port(
-    spec: JsonObject, port: JsonObject, seen: set[tuple[Any, Any]], path: str, problems: Problems
-) -> None:
-    number = port.get("nodePort")
-    if not number:
-        return
-    if spec.get("type") == "ClusterIP":
-        problems.forbidden(f"{path}.nodePort", "may not be used when `type` is 'ClusterIP'")
-    key = (port.get("protocol"), number)
-    if key in seen:
-        problems.duplicate(f"{path}.nodePort", number)
-    seen.add(key)
 
 
 def _check_port_name(
@@ -129,71 +130,71 @@ def _check_affinity(spec: JsonObject, problems: Problems) -> None:
         )
 
 
-def _check_addresses(spec: JsonObject, problems: Problems) -> None:
-    _check_cluster_ips(spec.get("clusterIP") or "", spec.get("clusterIPs") or [], problems)
+def _check_outside(spec: JsonObject, before: JsonObject, problems: Problems) -> None:
+    known = before.get("externalIPs") or ()
     for index, address in enumerate(spec.get("externalIPs") or ()):
         here = f"spec.externalIPs[{index}]"
-        check_ip(address, here, problems)
+        if address not in known:
+            check_address(address, here, problems)
         if is_ip(address):
             check_endpoint_ip(address, here, problems)
-    families = spec.get("ipFamilies") or ()
-    for index, family in enumerate(families):
-        check_one_of(family, ("IPv4", "IPv6"), f"spec.ipFamilies[{index}]", problems)
-        if family in families[:index]:
-            problems.duplicate(f"spec.ipFamilies[{index}]", family)
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None:
-        choices = ("PreferDualStack", "RequireDualStack", "SingleStack")
-        check_one_of(policy, choices, "spec.ipFamilyPolicy", problems)
 
 
-def _check_cluster_ips(first: str, every: list[str], problems: Problems) -> None:
-    path = "spec.clusterIPs"
-    if every and not first:
-        problems.invalid(path, every, "must be empty when `clusterIP` is not specified")
-    elif every and every[0] != first:
-        problems.invalid(path, every, "first value must match `clusterIP`")
-    if len(every) > 2:
-        problems.invalid(path, every, "may only hold up to 2 values")
-    if "None" in every and len(every) > 1:
-        problems.invalid(path, every, "'None' must be the first and only value")
-    for index, address in enumerate(every or ([first] if first else [])):
-        if address != "None":
-            check_ip(address, f"{path}[{index}]", problems)
+def _check_numbers(spec: JsonObject, problems: Problems) -> None:
+    """Node ports belong to some types, and no number is there twice."""
+    ports = spec.get("ports") or ()
+    if spec.get("type") == "ClusterIP":
+        for index, port in enumerate(ports):
+            if port.get("nodePort"):
+                text = "may not be used when `type` is 'ClusterIP'"
+                problems.forbidden(f"spec.ports[{index}].nodePort", text)
+    seen: set[tuple[Any, Any]] = set()
+    for index, port in enumerate(ports):
+        number = port.get("nodePort")
+        if not number:
+            continue
+        if (port.get("protocol"), number) in seen:
+            problems.duplicate(f"spec.ports[{index}].nodePort", number)
+        seen.add((port.get("protocol"), number))
+    seen.clear()
+    for index, port in enumerate(ports):
+        key = (port.get("protocol"), port.get("port"))
+        if key in seen:
+            shown = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
+            whole = {**shown, "TargetPort": 0, "NodePort": 0}
+            problems.duplicate(f"spec.ports[{index}]", whole)
+        seen.add(key)
 
 
-def check_endpoint_ip(address: str, path: str, problems: Problems) -> None:
-    """An address traffic is sent to cannot be one that means this host or a group."""
-    ip = ipaddress.ip_address(address)
-    for bad, word in (
-        (ip.is_unspecified, "unspecified (0.0.0.0 or ::)"),
-        (ip.is_loopback, "in the loopback range (127.0.0.0/8, ::1/128)"),
-        (ip.is_link_local, "in the link-local range (169.254.0.0/16, fe80::/10)"),
-        (_is_local_multicast(ip), "in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
-    ):
-        if bad:
-            problems.invalid(path, address, f"may not be {word}")
-
-
-def _is_local_multicast(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    if isinstance(ip, ipaddress.IPv4Address):
-        return ip in ipaddress.IPv4Network("224.0.0.0/24")
-    return ip in ipaddress.IPv6Network("ff02::/16")
-
-
-def _check_balancer(spec: JsonObject, problems: Problems) -> None:
-    balanced = spec.get("type") == "LoadBalancer"
-    ranges = spec.get("loadBalancerSourceRanges") or ()
-    if ranges and not balanced:
-        problems.forbidden("spec.LoadBalancerSourceRanges", _LB_ONLY)
-    for index, cidr in enumerate(ranges):
-        check_cidr(cidr.strip(), f"spec.LoadBalancerSourceRanges[{index}]", problems)
-    if spec.get("allocateLoadBalancerNodePorts") is not None and not balanced:
-        problems.forbidden("spec.allocateLoadBalancerNodePorts", _LB_ONLY)
-    cls = spec.get("loadBalancerClass")
-    if cls is not None:
+def _check_ranges(
+    spec: JsonObject, before: JsonObject, notes: JsonObject, old: JsonObject, problems: Problems
+) -> None:
+    balanced, ranges = spec.get("type") == "LoadBalancer", spec.get("loadBalancerSourceRanges")
+    if ranges:
+        path = "spec.LoadBalancerSourceRanges"
+        known = {cidr.strip() for cidr in before.get("loadBalancerSourceRanges") or ()}
         if not balanced:
-            problems.forbidden("spec.loadBalancerClass", _LB_ONLY)
+            problems.forbidden(path, _LB_ONLY)
+        for index, cidr in enumerate(ranges):
+            if cidr.strip() not in known:
+                check_cidr(cidr.strip(), f"{path}[{index}]", problems)
+    elif _RANGES in notes:
+        path = f"metadata.annotations[{_RANGES}]"
+        if not balanced:
+            problems.forbidden(path, _LB_ONLY)
+        kept = ((old.get("metadata") or {}).get("annotations") or {}).get(_RANGES)
+        if kept != notes[_RANGES] and notes[_RANGES].strip():
+            for cidr in notes[_RANGES].strip().split(","):
+                check_cidr(cidr.strip(), path, problems)
+
+
+def _check_class(spec: JsonObject, problems: Problems) -> None:
+    cls = spec.get("loadBalancerClass")
+    if cls is None:
+        return
+    if spec.get("type") != "LoadBalancer":
+        problems.forbidden("spec.loadBalancerClass", _LB_ONLY)
+    else:
         check_label_key(cls, "spec.loadBalancerClass", problems)
 
 
@@ -206,102 +207,82 @@ def _check_traffic(spec: JsonObject, problems: Problems) -> None:
     if not exposed and policy:
         problems.invalid(path, policy, "may only be set for externally-accessible services")
     elif exposed:
-        check_one_of(policy, ("Cluster", "Local"), path, problems)
-    health = spec.get("healthCheckNodePort")
-    if health and not (kind == "LoadBalancer" and policy == "Local"):
+        check_one_of(policy, _POLICIES, path, problems)
+    _check_health(spec, problems)
+    internal = spec.get("internalTrafficPolicy")
+    if internal is None and kind in ("ClusterIP", "LoadBalancer", "NodePort"):
+        problems.required("spec.internalTrafficPolicy")
+    elif internal is not None and internal not in _POLICIES:
+        problems.unsupported("spec.internalTrafficPolicy", internal, _POLICIES)
+    distribution = spec.get("trafficDistribution")
+    if distribution is not None and distribution not in _DISTRIBUTIONS:
+        problems.unsupported("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+
+
+def _is_checked(spec: JsonObject) -> bool:
+    local = spec.get("externalTrafficPolicy") == "Local"
+    return spec.get("type") == "LoadBalancer" and local
+
+
+def _check_health(spec: JsonObject, problems: Problems) -> None:
+    path, health = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0
+    if _is_checked(spec):
+        if not health:
+            problems.required(path)
+        elif not 1 <= health <= 65535:
+            problems.invalid(path, health, in_range(1, 65535))
+    elif health:
         problems.invalid(
-            "spec.healthCheckNodePort",
+            path,
             health,
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
         )
-    internal = spec.get("internalTrafficPolicy")
-    if internal is not None:
-        choices = ("Cluster", "Local")
-        check_one_of(internal, choices, "spec.internalTrafficPolicy", problems)
-    distribution = spec.get("trafficDistribution")
-    if distribution is not None:
-        places = ("PreferClose", "PreferSameZone", "PreferSameNode")
-        check_one_of(distribution, places, "spec.trafficDistribution", problems)
 
 
 def validate_service_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    """Upstream looks at the change before the service itself."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
-    # An ExternalName service has no address to keep.
-    if "ExternalName" not in (after.get("type"), before.get("type")):
-        now, was = after.get("clusterIP") or "", before.get("clusterIP") or ""
-        if was and not now:
-            shown = after.get("clusterIPs") or []
-            problems.invalid("spec.clusterIPs[0]", shown, "primary clusterIP can not be unset")
-        elif was and now != was:
-            shown = after.get("clusterIPs") or [now]
-            problems.invalid("spec.clusterIPs[0]", shown, "may not change once set")
+    check_address_change(after, before, problems)
+    check_family_change(after, before, problems)
+    cls = "loadBalancerClass"
     both = {after.get("type"), before.get("type")} == {"LoadBalancer"}
-    if both:
-        cls = "loadBalancerClass"
-        if after.get(cls) != before.get(cls):
-            problems.invalid(f"spec.{cls}", after.get(cls), "may not change once set")
-        health = "healthCheckNodePort"
-        if before.get(health) and after.get(health) and after[health] != before[health]:
-            problems.forbidden(f"spec.{health}", IMMUTABLE)
+    if both and after.get(cls) != before.get(cls):
+        problems.invalid(f"spec.{cls}", after.get(cls), "may not change once set")
+    _check_class(after, problems)
+    health = "healthCheckNodePort"
+    if _is_checked(after) and _is_checked(before) and after.get(health) != before.get(health):
+        problems.forbidden(f"spec.{health}", IMMUTABLE)
+    _check(new, old, problems)
 
 
-def validate_endpoints(obj: JsonObject, problems: Problems) -> None:
-    for index, subset in enumerate(obj.get("subsets") or ()):
-        path = f"subsets[{index}]"
-        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
-            problems.required(path, "must specify `addresses` or `notReadyAddresses`")
-        for field in ("addresses", "notReadyAddresses"):
-            for place, address in enumerate(subset.get(field) or ()):
-                here, ip = f"{path}.{field}[{place}].ip", address.get("ip") or ""
-                check_ip(ip, here, problems)
-                if is_ip(ip):
-                    check_endpoint_ip(ip, here, problems)
-        for place, port in enumerate(subset.get("ports") or ()):
-            here = f"{path}.ports[{place}]"
-            check_port(port.get("port"), f"{here}.port", problems)
-            check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+_IP_MODES: Final = ("Proxy", "VIP")
 
 
-def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:
-    kind, endpoints = obj.get("addressType"), obj.get("endpoints") or ()
-    check_one_of(kind, _ADDRESS_TYPES, "addressType", problems)
-    if len(endpoints) > _MAX_ENDPOINTS:
-        problems.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
+def validate_service_status(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    status, path = new.get("status") or {}, "status.loadBalancer.ingress"
+    ingress = (status.get("loadBalancer") or {}).get("ingress") or ()
+    if ingress and (new.get("spec") or {}).get("type") != "LoadBalancer":
+        problems.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
         return
-    for index, endpoint in enumerate(endpoints):
-        _check_slice_addresses(endpoint, kind, f"endpoints[{index}]", problems)
-    ports = obj.get("ports") or ()
-    if len(ports) > _MAX_PORTS:
-        problems.too_many("ports", len(ports), _MAX_PORTS)
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        here, name = f"ports[{index}]", port.get("name") or ""
-        if name:
-            problems.all_invalid(f"{here}.name", name, names.dns_label_problems(name))
-        if name in seen:
-            problems.duplicate(f"{here}.name", name)
-        seen.add(name)
-        check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+    before = ((old.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    known = {entry.get("ip") for entry in before}
+    for index, entry in enumerate(ingress):
+        _check_ingress(entry, known, f"{path}[{index}]", problems)
 
 
-def _check_slice_addresses(endpoint: JsonObject, kind: Any, path: str, problems: Problems) -> None:
-    addresses = endpoint.get("addresses") or ()
-    if not addresses:
-        problems.required(f"{path}.addresses", "must contain at least 1 address")
-    elif len(addresses) > _MAX_ADDRESSES:
-        problems.too_many(f"{path}.addresses", len(addresses), _MAX_ADDRESSES)
-    for index, address in enumerate(addresses):
-        here = f"{path}.addresses[{index}]"
-        if kind == "FQDN":
-            problems.all_invalid(here, address, names.dns_subdomain_problems(address))
-        elif not is_ip(address):
-            check_ip(address, here, problems)
-        else:
-            version = "IPv6" if ":" in address else "IPv4"
-            if kind != version:
-                problems.invalid(here, address, f"must be an {kind} address")
-            check_endpoint_ip(address, here, problems)
-
-
-def validate_endpoint_slice_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    check_immutable(new.get("addressType"), old.get("addressType"), "addressType", problems)
+def _check_ingress(entry: JsonObject, known: set[Any], path: str, problems: Problems) -> None:
+    address, mode, host = entry.get("ip") or "", entry.get("ipMode"), entry.get("hostname") or ""
+    if address and address not in known:
+        check_address(address, f"{path}.ip", problems)
+    if mode is None:
+        if address:
+            problems.required(f"{path}.ipMode", "must be specified when `ip` is set")
+    elif not address:
+        problems.forbidden(f"{path}.ipMode", "may not be specified when `ip` is not set")
+    elif mode not in _IP_MODES:
+        problems.unsupported(f"{path}.ipMode", mode, _IP_MODES)
+    if host:
+        problems.all_invalid(f"{path}.hostname", host, names.dns_subdomain_problems(host))
+        if is_ip(host):
+            text = "must be a DNS name, not an IP address"
+            problems.invalid(f"{path}.hostname", host, text)

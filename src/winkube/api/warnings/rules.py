@@ -6,6 +6,7 @@ from typing import Final
 from winkube.api.kinds import Kind
 from winkube.api.warnings.claim import claim_warnings
 from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
+from winkube.api.warnings.service import service_warnings
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject], Iterable[str]]
@@ -13,9 +14,11 @@ Update = Callable[[JsonObject, JsonObject], Iterable[str]]
 
 _CREATE: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Pod"): pod_warnings,
+    ("", "Service"): service_warnings,
     ("", "PersistentVolumeClaim"): claim_warnings,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
+    ("", "Service"): lambda new, old: service_warnings(new),
     ("", "PersistentVolumeClaim"): lambda new, old: claim_warnings(new),
 }
 

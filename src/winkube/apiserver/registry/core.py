@@ -9,10 +9,11 @@ from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.item import Item
-from winkube.apiserver.registry.hook import Hook
+from winkube.apiserver.registry.hook import Finish, Hook, nothing_to_finish
 from winkube.apiserver.served import Resources, Served
 from winkube.apiserver.storage import Storage
 from winkube.base.clock import Clock
+from winkube.base.types import JsonObject
 
 _BAD_SEGMENTS: Final = (".", "..")
 MODIFIED: Final = (
@@ -29,6 +30,21 @@ class Registry:
     clock: Clock
     chance: Chance
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # by storage prefix
+
+    def begin(
+        self,
+        served: Served,
+        new: JsonObject | None,
+        old: JsonObject | Item | None,
+        *,
+        dry_run: bool = False,
+    ) -> Finish:
+        """Let the kind's hook take what the write needs beyond its object."""
+        hook = self.hooks.get(served.prefix)
+        if hook is None:
+            return nothing_to_finish
+        before = old.load() if isinstance(old, Item) else old
+        return hook.begin(new, before, dry_run=dry_run)
 
 
 def check_name(name: str) -> None:

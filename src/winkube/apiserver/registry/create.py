@@ -19,7 +19,7 @@ from winkube.apiserver.conversion import to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name
-from winkube.apiserver.registry.hook import nothing_to_finish
+from winkube.apiserver.registry.hook import Finish, nothing_to_finish
 from winkube.apiserver.registry.prepare import prepare_create
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
@@ -47,10 +47,12 @@ async def create(
         options.user,
         obj,
         dry_run=options.dry_run,
+        options=options.said,
         warnings=options.warnings,
     )
-    await registry.admission.admit(request)
+    # What admission adds belongs to nobody.
     _track(registry, served.kind, obj, options)
+    await registry.admission.admit(request)
     stored = False
     try:
         item = await _create(registry, request, options)
@@ -73,14 +75,21 @@ async def _create(registry: Registry, request: Admission, options: WriteOptions)
     assert obj is not None
     metadata = obj["metadata"]
     generated = not metadata.get("name") and bool(metadata.get("generateName"))
-    for attempt in range(_NAME_ATTEMPTS if generated else 1):
-        if generated:
-            metadata["name"] = metadata["generateName"][:_MAX_BASE] + registry.chance.suffix()
-        if attempt == 0:
-            await _complete(registry, request, options)
-        item = await _store(registry, served, obj, options)
-        if item is not None:
-            return item
+    finish: Finish = nothing_to_finish
+    stored = False
+    try:
+        for attempt in range(_NAME_ATTEMPTS if generated else 1):
+            if generated:
+                metadata["name"] = metadata["generateName"][:_MAX_BASE] + registry.chance.suffix()
+            if attempt == 0:
+                finish = registry.begin(served, obj, None, dry_run=options.dry_run)
+                await _complete(registry, request, options)
+            item = await _store(registry, served, obj, options)
+            if item is not None:
+                stored = True
+                return item
+    finally:
+        finish(stored)
     raise AlreadyExistsError.of(served.kind.plural, metadata["name"], group=served.kind.group)
 
 
@@ -126,14 +135,6 @@ async def _store(
         return None
     if metadata.get("resourceVersion") and not options.dry_run:
         raise UnexplainedError("resourceVersion should not be set on objects to be created")
-    hook = registry.hooks.get(served.prefix)
-    finish = hook.begin(obj, None) if hook is not None else nothing_to_finish
-    stored = False
-    try:
-        if options.dry_run:
-            return preview(None, served, obj)
-        item = await registry.storage.create(served, key, obj)
-        stored = item is not None
-        return item
-    finally:
-        finish(stored)
+    if options.dry_run:
+        return preview(None, served, obj)
+    return await registry.storage.create(served, key, obj)

@@ -10,8 +10,13 @@ Finish = Callable[[bool], None]
 
 
 class Hook(Protocol):
-    def begin(self, new: JsonObject | None, old: JsonObject | None) -> Finish:
-        """Complete ``new`` in place; no ``old`` is a creation, no ``new`` a deletion."""
+    def begin(
+        self, new: JsonObject | None, old: JsonObject | None, *, dry_run: bool = False
+    ) -> Finish:
+        """Complete ``new`` in place; no ``old`` is a creation, no ``new`` a deletion.
+
+        What was completed may be changed until the write: ``Finish`` looks at it again.
+        """
         ...
 
 

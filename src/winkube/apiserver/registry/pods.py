@@ -1,4 +1,4 @@
-"""What becomes of a pod before it is validated: label keys join selectors, reports are completed."""
+"""What becomes of a pod before it is validated: selectors and reports are completed."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -11,7 +11,7 @@ from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.registry.pods import complete_report, merge_label_keys
-from winkube.apiserver.services.hook import keep_allocated
+from winkube.apiserver.services.change import drop_left_behind
 from winkube.base.types import JsonObject
 
 # Kinds whose metadata.generation counts changes of what the user wants.
@@ -75,7 +75,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         # Only namespaces/finalize may change these.
         _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
     if (kind.group, kind.plural) == ("", "services"):
-        keep_allocated(new, old)
+        drop_left_behind(new, old)
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0

@@ -17,7 +17,7 @@ from winkube.apiserver.conversion import to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry
-from winkube.apiserver.registry.hook import nothing_to_finish
+from winkube.apiserver.registry.hook import nothing_to_finish as _keep
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
 from winkube.apiserver.served import Served
@@ -73,22 +73,33 @@ async def update(
         warnings=options.warnings,
     )
     await registry.admission.admit(request)
-    part.prepare(served.kind, new, old)
-    complete_signing_request(served.kind, new, old, part=part.name, clock=registry.clock)
-    _track(registry, served.kind, (old, new), options, part)
-    causes = validate_update(served.kind, new, old, part=part.name)
-    if causes:
-        raise InvalidError.of(served.kind.kind, old_item.name, causes, group=served.kind.group)
-    options.warnings.extend(warnings_on_update(served.kind, new, old, part=part.name))
+    whole = part is WHOLE
+    finish = registry.begin(served, new, old, dry_run=options.dry_run) if whole else _keep
     stored = False
     try:
+        _complete(registry, request, options, part)
         await registry.admission.validate(request)
         item = await store_update(registry, served, old_item, to_stored(served, new), options)
         stored = True
         return item
     finally:
+        finish(stored)
         if request.undo and not stored:
             await request.give_back()
+
+
+def _complete(registry: Registry, request: Admission, options: WriteOptions, part: Part) -> None:
+    """Prepared and validated by its kind."""
+    kind, new, old = request.served.kind, request.obj, request.old
+    assert new is not None
+    assert old is not None
+    part.prepare(kind, new, old)
+    complete_signing_request(kind, new, old, part=part.name, clock=registry.clock)
+    _track(registry, kind, (old, new), options, part)
+    causes = validate_update(kind, new, old, part=part.name)
+    if causes:
+        raise InvalidError.of(kind.kind, request.name, causes, group=kind.group)
+    options.warnings.extend(warnings_on_update(kind, new, old, part=part.name))
 
 
 def _track(
@@ -179,19 +190,12 @@ async def store_update(
         return old_item
     if is_released(new):
         return await _remove(registry, served, old_item, new, options)
-    hook = registry.hooks.get(served.prefix)
-    finish = hook.begin(new, old) if hook is not None else nothing_to_finish
-    stored = False
-    try:
-        if options.dry_run:
-            return preview(old_item, served, new)
-        item = await registry.storage.update(served, old_item, new)
-        if item is None:
-            raise modified(served, old_item.name)
-        stored = True
-        return item
-    finally:
-        finish(stored)
+    if options.dry_run:
+        return preview(old_item, served, new)
+    item = await registry.storage.update(served, old_item, new)
+    if item is None:
+        raise modified(served, old_item.name)
+    return item
 
 
 async def _remove(
@@ -204,8 +208,7 @@ async def _remove(
 
 async def delete_now(registry: Registry, served: Served, item: Item) -> Item:
     """Take the object out of the store; its addresses and ports become free."""
-    hook = registry.hooks.get(served.prefix)
-    finish = hook.begin(None, item.load()) if hook is not None else nothing_to_finish
+    finish = registry.begin(served, None, item)
     gone: Item | None = None
     try:
         gone = await registry.storage.delete(served, item)

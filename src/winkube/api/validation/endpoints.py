@@ -1,0 +1,106 @@
+"""Endpoints and EndpointSlices."""
+
+import ipaddress
+from typing import Any, Final
+
+from winkube.api import names
+from winkube.api.addresses import parse_address
+from winkube.api.validation.common import (
+    PROTOCOLS,
+    check_immutable,
+    check_ip,
+    check_one_of,
+    check_port,
+    is_ip,
+)
+from winkube.api.validation.problems import Problems
+from winkube.base.types import JsonObject
+
+_MAX_ENDPOINTS: Final = 1000
+_MAX_ADDRESSES: Final = 100
+_MAX_PORTS: Final = 20000
+_ADDRESS_TYPES: Final = ("FQDN", "IPv4", "IPv6")
+
+
+def check_endpoint_ip(address: str, path: str, problems: Problems) -> None:
+    """An address traffic is sent to cannot be one that means this host or a group."""
+    ip = parse_address(address)
+    if ip is None:
+        check_ip(address, path, problems)
+        return
+    for bad, word in (
+        (ip.is_unspecified, f"unspecified ({address})"),
+        (ip.is_loopback, "in the loopback range (127.0.0.0/8, ::1/128)"),
+        (ip.is_link_local, "in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (_is_local_multicast(ip), "in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    ):
+        if bad:
+            problems.invalid(path, address, f"may not be {word}")
+
+
+def _is_local_multicast(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    if isinstance(ip, ipaddress.IPv4Address):
+        return ip in ipaddress.IPv4Network("224.0.0.0/24")
+    return ip in ipaddress.IPv6Network("ff02::/16")
+
+
+def validate_endpoints(obj: JsonObject, problems: Problems) -> None:
+    for index, subset in enumerate(obj.get("subsets") or ()):
+        path = f"subsets[{index}]"
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            problems.required(path, "must specify `addresses` or `notReadyAddresses`")
+        for field in ("addresses", "notReadyAddresses"):
+            for place, address in enumerate(subset.get(field) or ()):
+                here, ip = f"{path}.{field}[{place}].ip", address.get("ip") or ""
+                check_ip(ip, here, problems)
+                if is_ip(ip):
+                    check_endpoint_ip(ip, here, problems)
+        for place, port in enumerate(subset.get("ports") or ()):
+            here = f"{path}.ports[{place}]"
+            check_port(port.get("port"), f"{here}.port", problems)
+            check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+
+
+def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:
+    kind, endpoints = obj.get("addressType"), obj.get("endpoints") or ()
+    check_one_of(kind, _ADDRESS_TYPES, "addressType", problems)
+    if len(endpoints) > _MAX_ENDPOINTS:
+        problems.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
+        return
+    for index, endpoint in enumerate(endpoints):
+        _check_slice_addresses(endpoint, kind, f"endpoints[{index}]", problems)
+    ports = obj.get("ports") or ()
+    if len(ports) > _MAX_PORTS:
+        problems.too_many("ports", len(ports), _MAX_PORTS)
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        here, name = f"ports[{index}]", port.get("name") or ""
+        if name:
+            problems.all_invalid(f"{here}.name", name, names.dns_label_problems(name))
+        if name in seen:
+            problems.duplicate(f"{here}.name", name)
+        seen.add(name)
+        check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+
+
+def _check_slice_addresses(endpoint: JsonObject, kind: Any, path: str, problems: Problems) -> None:
+    addresses = endpoint.get("addresses") or ()
+    if not addresses:
+        problems.required(f"{path}.addresses", "must contain at least 1 address")
+    elif len(addresses) > _MAX_ADDRESSES:
+        problems.too_many(f"{path}.addresses", len(addresses), _MAX_ADDRESSES)
+    for index, address in enumerate(addresses):
+        here = f"{path}.addresses[{index}]"
+        if kind == "FQDN":
+            problems.all_invalid(here, address, names.dns_subdomain_problems(address))
+        elif not is_ip(address):
+            check_ip(address, here, problems)
+        else:
+            version = "IPv6" if ":" in address else "IPv4"
+            if kind != version:
+                problems.invalid(here, address, f"must be an {kind} address")
+            check_endpoint_ip(address, here, problems)
+
+
+def validate_endpoint_slice_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    check_immutable(new.get("addressType"), old.get("addressType"), "addressType", problems)

@@ -1,0 +1,399 @@
+"""Services: types, ports, addresses, families, policies."""
+
+from typing import Any
+
+from tests.upstream.exchange import JSON_PATCH, MERGE, Case, Step
+from tests.upstream.variants import merged
+
+PATH = "/api/v1/namespaces/{ns}/services"
+DRY = "?dryRun=All"
+BASE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+
+
+def service(row: dict[str, Any]) -> Any:
+    return merged(BASE, {"spec": row})
+
+
+def services(name: str, *rows: dict[str, Any]) -> Case:
+    """Each is made and deleted again: a rehearsal takes no addresses."""
+    steps = []
+    for row in rows:
+        steps += [Step("POST", PATH, service(row)), Step("DELETE", f"{PATH}/s")]
+    return Case(name, steps, managed=False)
+
+
+def _port(**port: Any) -> dict[str, Any]:
+    return {"ports": [{"port": 80, **port}]}
+
+
+def _changes(name: str, base: dict[str, Any], *patches: Any) -> Case:
+    steps = []
+    for patch in patches:
+        body = patch if isinstance(patch, list) else {"spec": patch}
+        media = JSON_PATCH if isinstance(patch, list) else MERGE
+        steps += [
+            Step("POST", PATH, service(base)),
+            Step("PATCH", f"{PATH}/s", body, media),
+            Step("DELETE", f"{PATH}/s"),
+        ]
+    return Case(name, steps, managed=False)
+
+
+def _set(path: str, value: Any) -> list[dict[str, Any]]:
+    return [{"op": "add", "path": path, "value": value}]
+
+
+def _local(**row: Any) -> dict[str, Any]:
+    return {"type": "LoadBalancer", "externalTrafficPolicy": "Local", **row}
+
+
+TWO = [{"name": "a", "port": 80}, {"name": "b", "port": 81}]
+CASES = [
+    Case(
+        "names",
+        [
+            Step("POST", f"{PATH}{DRY}", merged(BASE, {"metadata": {"name": name}}))
+            for name in ("S", "1s", "a.b", "a" * 64, "", "a-1")
+        ],
+        managed=False,
+    ),
+    services(
+        "types",
+        {},
+        {"type": "ClusterIP"},
+        {"type": "NodePort"},
+        {"type": "LoadBalancer"},
+        {"type": "Strange"},
+        {"type": ""},
+        {"type": "ExternalName"},
+        {"type": "ExternalName", "externalName": "a.b"},
+        {"type": "ExternalName", "externalName": "A_b"},
+        {"type": "ExternalName", "externalName": "a.b."},
+        {"type": "ExternalName", "externalName": "a", "ports": ...},
+        {"type": "ExternalName", "externalName": "a", "clusterIP": "None"},
+        {"type": "ExternalName", "externalName": "a", "clusterIP": "10.96.0.77"},
+        {"type": "ExternalName", "externalName": "a", "ipFamilies": ["IPv4"]},
+        {"type": "ExternalName", "externalName": "a", "ipFamilyPolicy": "SingleStack"},
+        {"externalName": "a.b"},
+        {"type": "LoadBalancer", "clusterIP": "None"},
+        {"type": "NodePort", "clusterIP": "None"},
+    ),
+    services(
+        "ports",
+        {"ports": []},
+        {"ports": ...},
+        {"ports": ..., "clusterIP": "None"},
+        {"ports": [{}]},
+        _port(port=0),
+        _port(port=65536),
+        _port(port=-1),
+        _port(name="A_"),
+        _port(name="a" * 64),
+        _port(protocol="ICMP"),
+        _port(protocol="SCTP"),
+        _port(protocol="tcp"),
+        _port(targetPort=0),
+        _port(targetPort=65536),
+        _port(targetPort=8080),
+        _port(targetPort="web"),
+        _port(targetPort=""),
+        _port(targetPort="A_b"),
+        _port(targetPort="a" * 16),
+        _port(appProtocol="http"),
+        _port(appProtocol="a b"),
+        _port(appProtocol="kubernetes.io/h2c"),
+        _port(nodePort=30080),
+        {"ports": [{"port": 80}, {"port": 81}]},
+        {"ports": [{"name": "a", "port": 80}, {"name": "a", "port": 81}]},
+        {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 80}]},
+        {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 80, "protocol": "UDP"}]},
+        {"ports": TWO},
+        {"clusterIP": "None", "ports": [{"port": 80, "targetPort": 81}]},
+        {"clusterIP": "None", "ports": [{"port": 80, "targetPort": "x"}]},
+    ),
+    services(
+        "node ports",
+        {"type": "NodePort", **_port(nodePort=30080)},
+        {"type": "NodePort", **_port(nodePort=80)},
+        {"type": "NodePort", **_port(nodePort=40000)},
+        {"type": "NodePort", **_port(nodePort=-1)},
+        {"type": "NodePort", "ports": [{**port, "nodePort": 30080} for port in TWO]},
+        {
+            "type": "NodePort",
+            "ports": [
+                {"name": "a", "port": 80, "nodePort": 30080},
+                {"name": "b", "port": 80, "nodePort": 30080, "protocol": "UDP"},
+            ],
+        },
+        {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False},
+        {
+            "type": "LoadBalancer",
+            "allocateLoadBalancerNodePorts": False,
+            **_port(nodePort=30080),
+        },
+        {"allocateLoadBalancerNodePorts": False},
+        {"type": "NodePort", "allocateLoadBalancerNodePorts": True},
+    ),
+    services(
+        "cluster addresses",
+        {"clusterIP": "None"},
+        {"clusterIP": ""},
+        {"clusterIP": "10.96.0.77"},
+        {"clusterIP": "10.96.0.1"},
+        {"clusterIP": "10.95.0.1"},
+        {"clusterIP": "10.96.0.0"},
+        {"clusterIP": "x"},
+        {"clusterIP": "010.96.0.77"},
+        {"clusterIP": "fd00::1"},
+        {"clusterIPs": ["10.96.0.77"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.77"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.78"]},
+        {"clusterIP": "None", "clusterIPs": ["None"]},
+        {"clusterIPs": ["None"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.77", "10.96.0.78"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.77", "None"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.77", "fd00::1"]},
+        {"clusterIP": "10.96.0.77", "clusterIPs": ["10.96.0.77", "x"]},
+        {
+            "clusterIP": "10.96.0.77",
+            "clusterIPs": ["10.96.0.77", "10.96.0.78", "10.96.0.79"],
+        },
+    ),
+    services(
+        "families",
+        {"ipFamilies": ["IPv4"]},
+        {"ipFamilies": ["IPv6"]},
+        {"ipFamilies": ["IPv5"]},
+        {"ipFamilies": ["IPv4", "IPv4"]},
+        {"ipFamilies": ["IPv4", "IPv6"]},
+        {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "SingleStack"},
+        {"ipFamilies": ["IPv4", "IPv6", "IPv4"]},
+        {"ipFamilyPolicy": "SingleStack"},
+        {"ipFamilyPolicy": "PreferDualStack"},
+        {"ipFamilyPolicy": "RequireDualStack"},
+        {"ipFamilyPolicy": "Strange"},
+        {"ipFamilyPolicy": ""},
+        {"clusterIP": "None", "ipFamilies": ["IPv6"]},
+        {"clusterIP": "None", "ipFamilyPolicy": "PreferDualStack"},
+        {"clusterIP": "None", "ipFamilyPolicy": "RequireDualStack"},
+        {"clusterIP": "None", "ipFamilyPolicy": "RequireDualStack", "selector": {"a": "b"}},
+        {"clusterIP": "None", "selector": {"a": "b"}},
+        {"clusterIP": "10.96.0.77", "ipFamilies": ["IPv6"]},
+    ),
+    services(
+        "affinity",
+        {"sessionAffinity": "None"},
+        {"sessionAffinity": "ClientIP"},
+        {"sessionAffinity": "Cookie"},
+        {"sessionAffinity": ""},
+        {
+            "sessionAffinity": "ClientIP",
+            "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}},
+        },
+        {
+            "sessionAffinity": "ClientIP",
+            "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 0}},
+        },
+        {
+            "sessionAffinity": "ClientIP",
+            "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 86401}},
+        },
+        {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {}},
+        {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}},
+    ),
+    services(
+        "selectors and outside addresses",
+        {"selector": {"a": "b"}},
+        {"selector": {"a b": "c"}},
+        {"selector": {"a": "b c"}},
+        {"externalIPs": ["1.2.3.4"]},
+        {"externalIPs": ["x"]},
+        {"externalIPs": ["127.0.0.1"]},
+        {"externalIPs": ["0.0.0.0"]},
+        {"externalIPs": ["169.254.1.1"]},
+        {"externalIPs": ["224.0.0.1"]},
+        {"externalIPs": ["001.2.3.4"]},
+        {"externalIPs": ["1.2.3.4"], "externalTrafficPolicy": "Local"},
+        {"loadBalancerIP": "1.2.3.4"},
+        {"type": "LoadBalancer", "loadBalancerIP": "1.2.3.4"},
+        {"type": "LoadBalancer", "loadBalancerIP": "x"},
+        {"publishNotReadyAddresses": True},
+    ),
+    services(
+        "load balancers",
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0/8"]},
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.0"]},
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": [" 10.0.0.0/8 "]},
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": ["10.0.0.1/8"]},
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": ["010.0.0.0/8"]},
+        {"type": "LoadBalancer", "loadBalancerSourceRanges": ["x"]},
+        {"loadBalancerSourceRanges": ["10.0.0.0/8"]},
+        {"type": "LoadBalancer", "loadBalancerClass": "a/b"},
+        {"type": "LoadBalancer", "loadBalancerClass": "a b"},
+        {"type": "LoadBalancer", "loadBalancerClass": ""},
+        {"loadBalancerClass": "a/b"},
+    ),
+    services(
+        "traffic",
+        {"externalTrafficPolicy": "Local"},
+        {"externalTrafficPolicy": "Cluster"},
+        {"type": "NodePort", "externalTrafficPolicy": "Local"},
+        {"type": "NodePort", "externalTrafficPolicy": "Strange"},
+        {"type": "NodePort", "externalTrafficPolicy": ""},
+        _local(),
+        _local(healthCheckNodePort=30080),
+        _local(healthCheckNodePort=80),
+        _local(healthCheckNodePort=-1),
+        {"type": "NodePort", "healthCheckNodePort": 30080},
+        {"healthCheckNodePort": 30080},
+        {"type": "LoadBalancer", "healthCheckNodePort": 30080},
+        {"internalTrafficPolicy": "Local"},
+        {"internalTrafficPolicy": "Strange"},
+        {"internalTrafficPolicy": ""},
+        {"type": "ExternalName", "externalName": "a", "internalTrafficPolicy": "Local"},
+        {"trafficDistribution": "PreferClose"},
+        {"trafficDistribution": "PreferSameZone"},
+        {"trafficDistribution": "PreferSameNode"},
+        {"trafficDistribution": "Strange"},
+        {"trafficDistribution": ""},
+    ),
+    _changes(
+        "changes of a service",
+        {},
+        {"type": "NodePort"},
+        {"type": "LoadBalancer"},
+        {"type": "ExternalName", "externalName": "a"},
+        {"type": "ExternalName", "externalName": "a", "clusterIP": None, "clusterIPs": None},
+        {"clusterIP": "10.96.0.78"},
+        {"clusterIP": "None"},
+        {"clusterIP": ""},
+        {"clusterIP": None, "clusterIPs": None},
+        {"clusterIPs": ["10.96.0.78"]},
+        {"ipFamilies": ["IPv6"]},
+        {"ipFamilies": ["IPv4", "IPv6"]},
+        {"ipFamilies": None},
+        {"ipFamilyPolicy": "PreferDualStack"},
+        {"ipFamilyPolicy": "RequireDualStack"},
+        {"ipFamilyPolicy": None},
+        {"ports": [{"port": 81}]},
+        {"ports": []},
+        {"selector": {"a": "b"}},
+        {"sessionAffinity": "ClientIP"},
+        {"externalIPs": ["1.2.3.4"]},
+        {"loadBalancerClass": "a/b"},
+        {"type": "LoadBalancer", "loadBalancerClass": "a/b"},
+        {"internalTrafficPolicy": "Local"},
+        {"type": "NodePort", "externalTrafficPolicy": "Local"},
+    ),
+    _changes(
+        "changes of a headless service",
+        {"clusterIP": "None", "selector": {"a": "b"}},
+        {"clusterIP": "10.96.0.78"},
+        {"clusterIP": ""},
+        {"type": "NodePort"},
+        {"ports": [{"port": 81}]},
+    ),
+    _changes(
+        "changes of a node port",
+        {"type": "NodePort", **_port(nodePort=30080)},
+        {"type": "ClusterIP"},
+        {"type": "LoadBalancer"},
+        {"type": "ExternalName", "externalName": "a"},
+        _set("/spec/ports/0/nodePort", 30081),
+        _set("/spec/ports/0/nodePort", 0),
+        _set("/spec/ports/0/port", 81),
+        {"externalTrafficPolicy": "Local"},
+        {"externalTrafficPolicy": None},
+    ),
+    _changes(
+        "changes of a load balancer",
+        _local(loadBalancerClass="a/b", **_port(nodePort=30080)),
+        {"loadBalancerClass": "c/d"},
+        {"loadBalancerClass": None},
+        {"type": "NodePort"},
+        {"type": "NodePort", "loadBalancerClass": None},
+        {"type": "ClusterIP", "loadBalancerClass": None},
+        {"externalTrafficPolicy": "Cluster"},
+        {"healthCheckNodePort": 30081},
+        {"healthCheckNodePort": None},
+        {"allocateLoadBalancerNodePorts": False},
+        {"loadBalancerSourceRanges": ["10.0.0.0/8"]},
+    ),
+    _changes(
+        "changes of a name elsewhere",
+        {"type": "ExternalName", "externalName": "a.b", "ports": ...},
+        {"externalName": "c"},
+        {"externalName": ""},
+        {"type": "ClusterIP"},
+        {"type": "ClusterIP", "ports": [{"port": 80}]},
+        {"type": "ClusterIP", "externalName": None, "ports": [{"port": 80}]},
+    ),
+    Case(
+        "addresses and ports that are taken",
+        [
+            Step("POST", PATH, service({"type": "NodePort", **_port(nodePort=30080)})),
+            Step(
+                "POST",
+                PATH,
+                merged(
+                    service({"type": "NodePort", **_port(nodePort=30080)}),
+                    {"metadata": {"name": "t"}},
+                ),
+            ),
+            Step(
+                "POST",
+                PATH,
+                merged(service({"clusterIP": "10.96.0.1"}), {"metadata": {"name": "t"}}),
+            ),
+            Step("POST", PATH, service({})),
+            Step("DELETE", f"{PATH}/s"),
+            Step(
+                "POST",
+                PATH,
+                merged(
+                    service({"type": "NodePort", **_port(nodePort=30080)}),
+                    {"metadata": {"name": "t"}},
+                ),
+            ),
+            Step("DELETE", f"{PATH}/t"),
+            Step("DELETE", f"{PATH}/t"),
+        ],
+        watch=[PATH],
+        managed=False,
+    ),
+    Case(
+        "status",
+        [
+            Step("POST", PATH, service({"type": "LoadBalancer"})),
+            *(
+                Step("PATCH", f"{PATH}/s/status{DRY}", {"status": status}, MERGE)
+                for status in (
+                    {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}},
+                    {"loadBalancer": {"ingress": [{"ip": "x"}]}},
+                    {"loadBalancer": {"ingress": [{"hostname": "a.b"}]}},
+                    {"loadBalancer": {"ingress": [{"hostname": "A_"}]}},
+                    {"loadBalancer": {"ingress": [{"hostname": "1.2.3.4"}]}},
+                    {"loadBalancer": {"ingress": [{"ip": "1.2.3.4", "ipMode": "Proxy"}]}},
+                    {"loadBalancer": {"ingress": [{"ip": "1.2.3.4", "ipMode": "Strange"}]}},
+                    {"loadBalancer": {"ingress": [{"hostname": "a", "ipMode": "VIP"}]}},
+                    {"conditions": [{"type": "a", "status": "True"}]},
+                )
+            ),
+            Step("PATCH", f"{PATH}/s/status{DRY}", {"spec": {"type": "ClusterIP"}}, MERGE),
+        ],
+        managed=False,
+    ),
+    Case(
+        "status of a service without a balancer",
+        [
+            Step("POST", PATH, service({})),
+            Step(
+                "PATCH",
+                f"{PATH}/s/status{DRY}",
+                {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}},
+                MERGE,
+            ),
+        ],
+        managed=False,
+    ),
+]
