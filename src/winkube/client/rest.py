@@ -5,6 +5,7 @@ Owns the connection pool and the translation of failures: the server's ``Status`
 """
 
 import asyncio
+import io
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ METADATA_ONLY: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 MAX_RETRY_AFTER: Final = 10.0
+LONG_BODY_BYTES: Final = 1 << 20
 
 
 class PatchType(StrEnum):
@@ -225,7 +227,7 @@ class ApiClient:
                     method,
                     self.config.server + path,
                     params=_present(query or {}),
-                    data=data,
+                    data=_payload(data),
                     headers=headers,
                 ) as response:
                     answer = await response.read()
@@ -239,6 +241,11 @@ class ApiClient:
                 raise failure
             await asyncio.sleep(wait or 0.0)
         raise TransportError(self.config.server, "throttled")
+
+
+def _payload(data: bytes | None) -> bytes | io.BytesIO | None:
+    """Long bodies are sent in pieces, so that other requests of this process go on."""
+    return io.BytesIO(data) if data is not None and len(data) > LONG_BODY_BYTES else data
 
 
 def _present(query: Mapping[str, Any]) -> dict[str, str]:

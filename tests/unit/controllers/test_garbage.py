@@ -134,3 +134,16 @@ async def test_foreground_also_deletes_what_does_not_hold_the_owner_up() -> None
             lambda: all("deletionTimestamp" in r["metadata"] for r in api.all(REPLICASETS))
         )
         assert api.all(DEPLOYMENTS)
+
+
+@pytest.mark.parametrize("length", [2, 3, 5])
+async def test_owners_in_a_circle_do_not_wait_for_each_other(length: int) -> None:
+    api = FakeApi()
+    made = [api.seed(CONFIGMAPS, {"metadata": {"name": "m0"}})]
+    for number in range(1, length):
+        made.append(api.seed(CONFIGMAPS, owned(f"m{number}", made[-1])))
+    circle = {"metadata": {"ownerReferences": owned("m0", made[-1])["metadata"]["ownerReferences"]}}
+    await api.patch(CONFIGMAPS, "m0", circle)
+    async with running(collector(api).run()):
+        await api.delete(CONFIGMAPS, "m0", options={"propagationPolicy": "Foreground"})
+        await eventually(lambda: count(api, CONFIGMAPS) == [0])

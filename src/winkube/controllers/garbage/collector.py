@@ -15,7 +15,7 @@ from winkube.base.types import JsonObject
 from winkube.client.discovery import discover
 from winkube.client.informer import Informer
 from winkube.client.resource import EVENTS, Resource
-from winkube.controllers.controller import Context, Controller
+from winkube.controllers.controller import CONFLICT_SECONDS, Context, Controller
 from winkube.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Item, Owner, to_item
 
 DISCOVERY_SECONDS: Final = 30.0
@@ -95,7 +95,11 @@ class GarbageCollector(Controller):
             return
         if not fresh.owners or fresh.deleting:
             return
-        if waiting and self._graph.dependents(fresh.uid):
+        dependents = self._graph.dependents(fresh.uid) if waiting else ()
+        if any(each.waits_for_dependents for each in dependents):
+            # Owners in a circle would wait for each other for ever.
+            await self._unblock_owners(current, fresh)
+        elif dependents:
             # The owner waits for us, so we wait for ours.
             await self._delete(current, fresh, "Foreground")
         else:
@@ -175,6 +179,16 @@ class GarbageCollector(Controller):
         kept = [entry for entry in owner_references(current) if entry["uid"] not in uids]
         await self._patch(current, item, {"ownerReferences": kept or None})
 
+    async def _unblock_owners(self, current: JsonObject, item: Item) -> None:
+        """Let none of the owners wait for this object; what it asks for next is as usual."""
+        references = owner_references(current)
+        if any(entry.get("blockOwnerDeletion") for entry in references):
+            kept = [{**entry, "blockOwnerDeletion": False} for entry in references]
+            await self._patch(current, item, {"ownerReferences": kept})
+            self.queue.add_after(item.uid, CONFLICT_SECONDS)
+        else:
+            await self._delete(current, item, "Foreground")
+
     async def _remove_finalizer(self, item: Item, finalizer: str) -> None:
         current = await self._read(item.resource, item.namespace, item.name)
         if current is None or uid_of(current) != item.uid:
@@ -194,7 +208,7 @@ class GarbageCollector(Controller):
         except NotFoundError:
             return
         except ConflictError:
-            self.queue.add_after(item.uid, 0.05)
+            self.queue.add_after(item.uid, CONFLICT_SECONDS)
 
 
 def _policy(item: Item) -> str:
