@@ -53,6 +53,14 @@ class WriteOptions:
         )
 
     @property
+    def said(self) -> dict[str, str]:
+        """As the options of the request show it to webhooks."""
+        found = {"fieldManager": self.field_manager}
+        if self.field_validation != "Warn":
+            found["fieldValidation"] = self.field_validation
+        return {key: value for key, value in found.items() if value}
+
+    @property
     def manager(self) -> str:
         """Who owns what is written: the name given, or the first word of the client's agent."""
         if self.field_manager:

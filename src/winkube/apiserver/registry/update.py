@@ -70,6 +70,7 @@ async def update(
         old,
         part.name,
         options.dry_run,
+        options=options.said,
         warnings=options.warnings,
     )
     await registry.admission.admit(request)

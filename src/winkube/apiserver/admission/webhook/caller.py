@@ -10,17 +10,21 @@ from typing import Any, Final
 import aiohttp
 import orjson
 
-from winkube.api.errors import ApiError
+from winkube.api.errors import ApiError, NotFoundError, UnavailableError
 from winkube.apiserver.admission.webhook.hooks import Hook
 from winkube.apiserver.admission.webhook.review import CallError
 from winkube.apiserver.aggregation.remote import SERVICE_NAME, endpoints, port_name
-from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
 _AGENT: Final = "kube-apiserver-admission"
 _MAX_ANSWER: Final = 8 * 1024 * 1024
 _CONTEXTS: Final = 128
+_NO_DOCUMENT: Final = (
+    "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of "
+    'type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
 
 
 class Caller:
@@ -70,12 +74,13 @@ class Caller:
         ) as response:
             body = await response.content.read(_MAX_ANSWER)
             if response.status >= 300:
-                raise CallError(f"failed to call webhook: {_refusal(response.status, body)}")
+                plain = response.content_type.startswith("text/")
+                words = body.decode(errors="replace").strip() if plain else ""
+                raise CallError(f"failed to call webhook: {_refusal(response.status, words)}")
         try:
             return orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            text = f"couldn't get version/kind; json parse error: {error}"
-            raise CallError(f"failed to call webhook: {text}") from None
+        except orjson.JSONDecodeError:
+            raise CallError(f"failed to call webhook: {_NO_DOCUMENT}") from None
 
     def _url(self, config: JsonObject, service: JsonObject | None) -> str:
         if service is None:
@@ -86,10 +91,13 @@ class Caller:
     def _locate(self, service: JsonObject) -> tuple[str, str]:
         """The address of a ready endpoint, and the name its certificate has to have."""
         namespace, name = service.get("namespace") or "", service.get("name") or ""
-        found = get(self._resources.core("services"), namespace, name).load()
-        port = port_name(found, service.get("port") or 443)
+        services = self._resources.core("services")
+        item = services.cache.get(services.key(namespace, name))
+        if item is None:
+            raise NotFoundError(f'service "{name}" not found')
+        port = port_name(item.load(), service.get("port") or 443)
         if port is None:
-            raise CallError(
+            raise UnavailableError(
                 f'no service port {service.get("port") or 443} found for service "{name}"'
             )
         served = self._resources.require("discovery.k8s.io", "v1", "endpointslices")
@@ -100,7 +108,7 @@ class Caller:
         ]
         ready = endpoints(slices, port)
         if not ready:
-            raise CallError(f'no endpoints available for service "{name}"')
+            raise UnavailableError(f'no endpoints available for service "{name}"')
         host, number = ready[0]
         shown = f"[{host}]" if ":" in host else host
         path = service.get("path") or "/"
@@ -129,7 +137,7 @@ class Caller:
 
 def _words(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"tls: failed to verify certificate: x509: {error.certificate_error}"
+        return f"tls: failed to verify certificate: x509: {_distrust(error.certificate_error)}"
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno or 0
         reason = os.strerror(number).lower() if number > 0 else str(error.os_error)
@@ -139,11 +147,38 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
-def _refusal(status: int, body: bytes) -> str:
-    if status == 404:
-        return "the server could not find the requested resource"
+def _distrust(error: Exception) -> str:
+    """In the words of Go's x509, for what is met most."""
+    words = getattr(error, "verify_message", "") or str(error)
+    if "issuer" in words or "self-signed" in words or "self signed" in words:
+        return "certificate signed by unknown authority"
+    if "expired" in words:
+        return "certificate has expired or is not yet valid"
+    return str(words)
+
+
+# What upstream's client says about a code whose answer is no Status.
+_REFUSALS: Final = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be "
+    "processing the request",
+}
+
+
+def _refusal(status: int, words: str) -> str:
+    said = words or "unknown"
+    if status == 403:
+        return said
+    if status in _REFUSALS:
+        return _REFUSALS[status]
     if status >= 500:
-        shown = body.decode(errors="replace").strip() or "unknown"
-        text = shown.replace('"', '\\"')
+        text = said.replace('"', '\\"')
         return f'an error on the server ("{text}") has prevented the request from succeeding'
-    return f"the server responded with the status code {status}"
+    return f"the server responded with the status code {status} but did not return more information"

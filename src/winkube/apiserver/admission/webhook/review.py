@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import string
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,15 +24,26 @@ _VERSIONS: Final = ("v1", "v1beta1")
 _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
+_BASE64: Final = frozenset(string.ascii_letters + string.digits + "+/=")
+_GO_TYPES: Final = {
+    dict: "object", str: "string", int: "number", float: "number", bool: "bool", type(None): "null"
+}  # fmt: skip
+
+
 class CallError(WinkubeError):
     """A webhook that could not be asked, or whose answer is none."""
+
+
+class UnreadableError(CallError):
+    """An answer that is no document of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     allowed: bool
     status: JsonObject = field(default_factory=dict)
-    patch: list[Any] = field(default_factory=list)
+    patch: bytes = b""
+    patch_type: str = "JSONPatch"
     warnings: tuple[str, ...] = ()
 
 
@@ -83,6 +95,8 @@ def _options(request: Admission) -> JsonObject | None:
 def parse_answer(review: JsonObject, answer: Any, *, mutating: bool) -> Verdict:
     try:
         return _parse(review, answer, mutating=mutating)
+    except UnreadableError as error:
+        raise CallError(f"failed to call webhook: {error}") from None
     except CallError as error:
         raise CallError(f"received invalid webhook response: {error}") from None
 
@@ -105,7 +119,8 @@ def _parse(review: JsonObject, answer: Any, *, mutating: bool) -> Verdict:
     return Verdict(
         bool(response.get("allowed")),
         response.get("status") or {},
-        _patch(response) if mutating else [],
+        _patch_text(response) if mutating else b"",
+        response.get("patchType") or "JSONPatch",
         tuple(str(text) for text in response.get("warnings") or ()),
     )
 
@@ -128,17 +143,30 @@ def _check_patch(response: JsonObject, *, mutating: bool) -> None:
         raise CallError(problem)
 
 
-def _patch(response: JsonObject) -> list[Any]:
-    if not response.get("patch"):
-        return []
-    if response.get("patchType") not in (None, "JSONPatch"):
-        raise CallError(f'unsupported patch type "{response["patchType"]}"')
+def _patch_text(response: JsonObject) -> bytes:
+    """Bytes in JSON are base64; a text that is not does not decode at all."""
+    text = str(response.get("patch") or "")
     try:
-        patch = orjson.loads(base64.b64decode(response["patch"], validate=True))
-    except (orjson.JSONDecodeError, binascii.Error, TypeError, ValueError) as error:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        wrong = next((at for at, char in enumerate(text) if char not in _BASE64), len(text))
+        raise UnreadableError(f"illegal base64 data at input byte {wrong}") from None
+
+
+def read_patch(verdict: Verdict) -> list[Any]:
+    """The operations; none when there is nothing to change."""
+    if not verdict.patch:
+        return []
+    try:
+        patch = orjson.loads(verdict.patch)
+    except orjson.JSONDecodeError as error:
         raise CallError(f"received undecodable patch in webhook response: {error}") from None
     if not isinstance(patch, list):
-        raise CallError("received undecodable patch in webhook response: it is no list")
+        what = f"json: cannot unmarshal {_GO_TYPES[type(patch)]} into Go value of type"
+        text = f"{what} jsonpatch.Patch"
+        raise CallError(f"received undecodable patch in webhook response: {text}")
+    if patch and verdict.patch_type != "JSONPatch":
+        raise CallError(f'unsupported patch type "{verdict.patch_type}"')
     return patch
 
 

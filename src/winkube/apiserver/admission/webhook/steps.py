@@ -9,8 +9,8 @@ import logging
 from dataclasses import dataclass, field
 
 from winkube.api.decode import clone
-from winkube.api.errors import ApiError, InternalError
-from winkube.api.patch import json_patch
+from winkube.api.errors import ApiError, InternalError, UndecodableError
+from winkube.api.patch import PatchFailedError, json_patch
 from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.webhook.caller import Caller
@@ -21,6 +21,7 @@ from winkube.apiserver.admission.webhook.review import (
     denial,
     no_dry_run,
     parse_answer,
+    read_patch,
     to_review,
 )
 from winkube.apiserver.options import WriteOptions
@@ -45,10 +46,7 @@ async def _ask(caller: Caller, hook: Hook, request: Admission, *, mutating: bool
             facts = {"webhook": hook.name, "error": str(error)}
             log.warning("webhook failed, going on without it", extra=facts)
             return Verdict(allowed=True)
-        raise InternalError(
-            f'Internal error occurred: failed calling webhook "{hook.name}": {error}',
-            details={"causes": [{"message": f'failed calling webhook "{hook.name}": {error}'}]},
-        ) from None
+        raise _failed(hook, error) from None
     request.warnings.extend(verdict.warnings)
     if not verdict.allowed:
         raise denial(hook.name, verdict.status)
@@ -89,7 +87,7 @@ class MutatingWebhooks:
             if not self._hooks.matches(hook, request):
                 continue
             verdict = await _ask(self._caller, hook, request, mutating=True)
-            if verdict.patch and self._apply(hook, request, verdict):
+            if self._apply(hook, request, verdict):
                 turns.changed()
                 request.wants_second_round = True
             if hook.may_run_again:
@@ -99,6 +97,14 @@ class MutatingWebhooks:
     def _apply(self, hook: Hook, request: Admission, verdict: Verdict) -> bool:
         """Whether the patch made a difference."""
         obj = request.obj
+        try:
+            patch = read_patch(verdict)
+        except CallError as error:
+            if hook.fails_open:
+                return False
+            raise _failed(hook, error) from None
+        if not patch:
+            return False
         if obj is None:
             raise _internal(
                 f'admission webhook "{hook.name}" attempted to modify the object, which is not '
@@ -106,9 +112,13 @@ class MutatingWebhooks:
             )
         before = clone(obj)
         try:
-            document = json_patch(clone(obj), verdict.patch)
+            document = json_patch(clone(obj), patch)
             options = WriteOptions(request.user, field_validation="Ignore")
             patched = accept(self._schema, request.served.kind, document, options)
+        except UndecodableError as error:
+            raise _internal(error.fault) from None
+        except PatchFailedError as error:
+            raise _internal(error.cause) from None
         except ApiError as error:
             raise _internal(error.message) from None
         obj.clear()
@@ -140,6 +150,10 @@ class ValidatingWebhooks:
         except ApiError as error:
             return error
         return None
+
+
+def _failed(hook: Hook, error: CallError) -> InternalError:
+    return _internal(f'failed calling webhook "{hook.name}": {error}')
 
 
 def _internal(cause: str) -> InternalError:
