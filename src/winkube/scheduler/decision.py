@@ -70,7 +70,7 @@ class Decider:
                 return None
             only = self._only(cycle)
             if only is not None:
-                return self._best(cycle, self._fitting(cycle, only), None)
+                return self.best_of(cycle, self._fitting(cycle, only))
             if not simple:
                 return self._scan(cycle)
         group = self._group(pod)
@@ -124,9 +124,11 @@ class Decider:
         fitting = [
             node for name in plain.seats if cycle.check(node := nodes[name], further) is None
         ]
-        return self._best(cycle, fitting, plain.scores(fitting))
+        return self.best_of(cycle, fitting, plain.scores(fitting))
 
-    def _best(self, cycle: Cycle, nodes: list[NodeInfo], plain: list[int] | None) -> str | None:
+    def best_of(
+        self, cycle: Cycle, nodes: list[NodeInfo], plain: list[int] | None = None
+    ) -> str | None:
         """The best of the nodes that fit; ``plain`` are the scores of the plain rules if known."""
         if len(nodes) <= 1:
             return nodes[0].name if nodes else None
