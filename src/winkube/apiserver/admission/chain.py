@@ -124,8 +124,8 @@ def _is_about(step: Any, resource: str) -> bool:
 class Judging:
     """A step that looks at the finished object, as a validator."""
 
-    def __init__(self, step: Step) -> None:
-        self.about = getattr(step, "about", None)
+    def __init__(self, step: Step, about: str) -> None:
+        self.about = frozenset({about})
         self._step = step
 
     async def validate(self, request: Admission) -> None:

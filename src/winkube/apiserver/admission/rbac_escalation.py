@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Final
+from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
@@ -16,6 +16,8 @@ _BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
 
 
 class RbacEscalation:
+    about: ClassVar = frozenset(f"{plural}.{GROUP}" for plural in _ROLES | _BINDINGS)
+
     def __init__(self, authorizer: Authorizer, resources: Resources) -> None:
         self._authorizer = authorizer
         self._resources = resources

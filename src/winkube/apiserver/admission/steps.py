@@ -60,7 +60,7 @@ def admission_chain(
         priority,
         PersistentVolumeClaimResize(resources),
         runtime,
-        Judging(Certificates(authorizer)),
+        Judging(Certificates(authorizer), "certificatesigningrequests.certificates.k8s.io"),
         ValidatingWebhooks(resources, caller),
         # Last: what is refused by others takes nothing.
         ResourceQuota(resources, storage, clock),
