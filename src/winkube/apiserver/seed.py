@@ -12,7 +12,7 @@ from typing import Final
 
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import AlreadyExistsError, ApiError
-from winkube.apiserver.auth.bootstrap import bootstrap_bindings, bootstrap_roles
+from winkube.apiserver.auth.bootstrap import bootstrap_objects
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.config import ApiServerConfig
@@ -128,10 +128,8 @@ def _objects() -> Iterator[Seed]:
             "",
             {"metadata": {"name": name}, "value": value, "description": text},
         )
-    for role in bootstrap_roles():
-        yield (GROUP, "v1", "clusterroles"), "", role
-    for binding in bootstrap_bindings():
-        yield (GROUP, "v1", "clusterrolebindings"), "", binding
+    for plural, obj in bootstrap_objects():
+        yield (GROUP, "v1", plural), obj["metadata"].get("namespace", ""), obj
 
 
 def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:

@@ -1,7 +1,8 @@
-"""The rights of the cluster's own components, as roles of upstream's names.
+"""The rights of the cluster's own components, beside upstream's roles for upstream's.
 
 The controllers run under one identity, so their role is the sum of what upstream gives each of
-them. Two of them (garbage collection, namespace deletion) have to reach objects of every kind.
+them; a name of its own keeps upstream's role as upstream's components know it. Two of them
+(garbage collection, namespace deletion) have to reach objects of every kind.
 """
 
 from collections.abc import Iterator
@@ -37,9 +38,9 @@ _MADE: Final = (
     ("authorization.k8s.io", ["subjectaccessreviews"]),
 )
 
-CONTROLLERS: Final = "system:kube-controller-manager"
-SCHEDULER: Final = "system:kube-scheduler"
-PROXY: Final = "system:node-proxier"
+CONTROLLERS: Final = "winkube:controllers"
+SCHEDULER: Final = "winkube:scheduler"
+PROXY: Final = "winkube:proxy"
 DNS: Final = "system:coredns"
 METRICS: Final = "system:metrics-server"
 

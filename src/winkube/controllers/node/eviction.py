@@ -64,6 +64,8 @@ class TaintEvictionController(Controller):
         self._pods.on_change(self._pod_changed)
         # Pods that will have to go later, and since when we know.
         self._planned: dict[str, float] = {}
+        # Pods whose deletion we asked for, until they are gone.
+        self._evicted: set[str] = set()
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is not None and no_execute_taints(new) != no_execute_taints(old):
@@ -72,6 +74,7 @@ class TaintEvictionController(Controller):
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is None:
+            self._evicted.discard(uid_of(old or {}))
             self._cancel(key)
         elif no_execute_taints(self._nodes.get(node_of(new))):
             self.queue.add(key)
@@ -87,7 +90,7 @@ class TaintEvictionController(Controller):
 
     async def reconcile(self, key: str) -> None:
         pod = self._pods.get(key)
-        if pod is None or is_deleting(pod) or is_finished(pod):
+        if pod is None or is_deleting(pod) or is_finished(pod) or uid_of(pod) in self._evicted:
             return
         taints = no_execute_taints(self._nodes.get(node_of(pod)))
         now = self.clock.now()
@@ -102,12 +105,19 @@ class TaintEvictionController(Controller):
             self._planned.pop(key, None)
             self._tell(key, f"Marking for deletion Pod {key}")
             await self._evict(pod)
+            self._evicted.add(uid_of(pod))
 
     async def _evict(self, pod: JsonObject) -> None:
         """Let the pod's owner see why it goes: it may count this as no failure."""
         stamp = to_rfc3339(self.clock.now())
         condition = {**observed(pod, CONDITION), "lastTransitionTime": stamp}
-        body = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}
+        known = [entry["type"] for entry in (pod.get("status") or {}).get("conditions") or ()]
+        order = [each for each in known if each != condition["type"]] + [condition["type"]]
+        status = {
+            "$setElementOrder/conditions": [{"type": each} for each in order],
+            "conditions": [condition],
+        }
+        body = {"metadata": {"uid": uid_of(pod)}, "status": status}
         try:
             await self.client.patch(
                 PODS,
