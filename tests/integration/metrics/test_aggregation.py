@@ -13,6 +13,7 @@ from winkube.api.errors import ForbiddenError, NotFoundError, UnavailableError
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
     APISERVICES,
+    CONFIGMAPS,
     ENDPOINTSLICES,
     PODS,
     SERVICEACCOUNTS,
@@ -246,3 +247,25 @@ async def test_the_metrics_server_lets_in_the_front_proxy_alone(
         assert await ask("other", **user) == 401
         assert await ask("nobody", **user) == 0  # of another authority
         await asyncio.sleep(0)
+
+
+async def test_servers_can_read_whom_to_believe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stack(tmp_path, monkeypatch) as made:
+        name = "extension-apiserver-authentication"
+
+        async def exists() -> bool:
+            try:
+                await made.client.get(CONFIGMAPS, name, namespace=SYSTEM)
+            except NotFoundError:
+                return False
+            return True
+
+        await until(exists)
+        data = (await made.client.get(CONFIGMAPS, name, namespace=SYSTEM))["data"]
+        assert data["requestheader-client-ca-file"] == (tmp_path / "front-proxy-ca.crt").read_text()
+        assert data["client-ca-file"] == (tmp_path / "ca.crt").read_text()
+        assert data["requestheader-allowed-names"] == '["front-proxy-client"]'
+        await made.client.delete(CONFIGMAPS, name, namespace=SYSTEM)
+        await until(exists)

@@ -5,6 +5,7 @@ from winkube.apiserver.aggregation.backend import Backends
 from winkube.apiserver.aggregation.groups import RemoteGroups
 from winkube.apiserver.aggregation.remote import Remotes
 from winkube.apiserver.aggregation.specs import RemoteSpecs
+from winkube.apiserver.aggregation.trust import trust_document
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.edge import RemoteHandler
 from winkube.apiserver.registry.core import Registry
@@ -15,7 +16,9 @@ class Aggregator:
     def __init__(self, config: ApiServerConfig, registry: Registry) -> None:
         self.remotes = Remotes(registry.resources, registry.resources.kinds)
         self.backends = Backends(config, self.remotes)
-        self.availability = Availability(registry, self.remotes, self.backends)
+        self.availability = Availability(
+            registry, self.remotes, self.backends, trust_document(config)
+        )
         self.groups = RemoteGroups(self.remotes, self.availability)
         self.specs = RemoteSpecs(self.remotes, self.backends, self.availability)
 

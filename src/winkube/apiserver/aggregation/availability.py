@@ -4,6 +4,7 @@ Looked at when something changes that decides it, and from time to time.
 """
 
 import asyncio
+import copy
 import logging
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +22,7 @@ from winkube.apiserver.aggregation.remote import (
     endpoints,
     port_name,
 )
+from winkube.apiserver.aggregation.trust import NAME, NAMESPACE
 from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry
@@ -58,10 +60,17 @@ _PASSED: Final = _Verdict("True", "Passed", "all checks passed")
 
 
 class Availability:
-    def __init__(self, registry: Registry, remotes: Remotes, backends: Backends) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        remotes: Remotes,
+        backends: Backends,
+        trust: JsonObject | None = None,
+    ) -> None:
         self._registry = registry
         self._remotes = remotes
         self._backends = backends
+        self._trust = trust
         self._known: dict[str, _Known] = {}
         # Resource lists by APIService, and a number that changes with them.
         self.resources: dict[str, JsonObject] = {}
@@ -75,6 +84,7 @@ class Availability:
                 if not registered and self._now() - began > _REGISTRATION_DELAY:
                     await self._register()
                     registered = True
+                await self._ensure_trust()
                 await self.look()
             except ApiError as error:  # a write that lost a race is done again
                 log.debug("availability not written", extra={"error": str(error)})
@@ -88,6 +98,13 @@ class Availability:
         for obj in local_services(self._registry.resources.kinds):
             if served.cache.get(served.key("", obj["metadata"]["name"])) is None:
                 await create(self._registry, served, "", obj, WriteOptions(SELF))
+
+    async def _ensure_trust(self) -> None:
+        served = self._registry.resources.core("configmaps")
+        if self._trust is None or served.cache.get(served.key(NAMESPACE, NAME)) is not None:
+            return
+        made = copy.deepcopy(self._trust)
+        await create(self._registry, served, NAMESPACE, made, WriteOptions(SELF))
 
     async def look(self) -> None:
         """Check what has changed or is due."""
