@@ -93,7 +93,70 @@ _EVERYTHING = [
     ),
 ]
 
+_ACCOUNT = {
+    "metadata": {
+        "name": "strict",
+        "annotations": {"kubernetes.io/enforce-mountable-secrets": "true"},
+    },
+    "secrets": [{"name": "known"}],
+    "imagePullSecrets": [{"name": "pull"}],
+}
+
+
+def strict(name: str, *containers: dict[str, Any], **spec: Any) -> Step:
+    return pod(name, *containers, serviceAccountName="strict", **spec)
+
+
+def mirror(name: str, **spec: Any) -> Step:
+    note = {"kubernetes.io/config.mirror": "x"}
+    full = {"containers": [container()], "nodeName": "n", **spec}
+    metadata = {"name": name, "annotations": note}
+    return Step("POST", f"{_NAMESPACE}/pods", {"metadata": metadata, "spec": full})
+
+
+def secret_env(secret: str) -> dict[str, Any]:
+    source = {"secretKeyRef": {"name": secret, "key": "k"}}
+    return {**container(), "env": [{"name": "E", "valueFrom": source}]}
+
+
 CASES = [
+    Case(
+        "accounts that name the secrets of their pods",
+        [
+            Step("POST", f"{_NAMESPACE}/serviceaccounts", _ACCOUNT),
+            WAIT,
+            strict("a"),
+            strict("b", volumes=[{"name": "v", "secret": {"secretName": "other"}}]),
+            strict("c", volumes=[{"name": "v", "secret": {"secretName": "known"}}]),
+            strict("d", secret_env("other")),
+            strict("e", secret_env("known")),
+            strict("f", initContainers=[{**secret_env("other"), "name": "i"}]),
+            strict("g", {**container(), "envFrom": [{"secretRef": {"name": "other"}}]}),
+            strict("h", imagePullSecrets=[{"name": "other"}]),
+            strict("i", imagePullSecrets=[{"name": "pull"}]),
+            pod("j", serviceAccountName="absent"),
+        ],
+        managed=False,
+    ),
+    Case(
+        "what mirror pods may not name",
+        [
+            mirror("a"),
+            mirror("b", serviceAccountName="default"),
+            mirror("c", volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
+            mirror(
+                "d",
+                volumes=[
+                    {
+                        "name": "v",
+                        "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]},
+                    }
+                ],
+            ),
+            mirror("e", containers=[secret_env("s")]),
+        ],
+        managed=False,
+    ),
     Case(
         "runtime class that is absent",
         [pod("a", runtimeClassName="absent"), Step("GET", f"{_RUNTIMES}/absent")],

@@ -5,14 +5,18 @@ import functools
 import hashlib
 from typing import ClassVar, Final
 
-from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.mountable_secrets import (
+    MIRROR,
+    ephemeral_problem,
+    mirror_problem,
+    secret_problem,
+)
 from winkube.apiserver.served import Resources
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
 
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-_MIRROR: Final = "kubernetes.io/config.mirror"
 _DEFAULT: Final = "default"
 _VOLUME: Final = "kube-api-access-"
 # The default account is made by a controller right after its namespace: wait for it a little.
@@ -32,7 +36,8 @@ class ServiceAccount:
         if request.operation != "CREATE" or not request.is_for("pods") or request.obj is None:
             return
         pod = request.obj
-        if _MIRROR in (pod["metadata"].get("annotations") or {}):
+        if MIRROR in (pod["metadata"].get("annotations") or {}):
+            _refuse(request, mirror_problem(pod))
             return
         spec = pod.setdefault("spec", {})
         name = spec.get("serviceAccountName") or _DEFAULT
@@ -42,6 +47,23 @@ class ServiceAccount:
             mount_token(spec, account["metadata"].get("uid") or name)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = account["imagePullSecrets"]
+        _refuse(request, secret_problem(spec, account))
+
+    async def validate(self, request: Admission) -> None:
+        """Once more, after webhooks; and containers that are added to debug."""
+        if request.obj is None or request.subresource not in ("", "ephemeralcontainers"):
+            return
+        pod, created = request.obj, request.operation == "CREATE"
+        if created and MIRROR in (pod["metadata"].get("annotations") or {}):
+            _refuse(request, mirror_problem(pod))
+        elif created or (request.operation == "UPDATE" and request.subresource):
+            spec = pod["spec"]
+            if not spec.get("serviceAccountName"):
+                name = f"{request.namespace}/{request.shown_name}"
+                _refuse(request, f"no service account specified for pod {name}")
+            account = await self._account(request, spec["serviceAccountName"])
+            check = secret_problem if created else ephemeral_problem
+            _refuse(request, check(spec, account))
 
     async def _account(self, request: Admission, name: str) -> JsonObject:
         key = self._accounts.key(request.namespace, name)
@@ -51,12 +73,15 @@ class ServiceAccount:
             item = self._accounts.cache.get(key)
             if item is not None:
                 return item.load()
-        subject = request.name or (request.obj or {})["metadata"].get("generateName", "")
-        raise ForbiddenError(
-            f'pods "{subject}" is forbidden: error looking up service account '
-            f'{request.namespace}/{name}: serviceaccount "{name}" not found',
-            details={"name": subject, "kind": "pods"},
+        raise request.forbidden(
+            f"error looking up service account {request.namespace}/{name}: "
+            f'serviceaccount "{name}" not found'
         )
+
+
+def _refuse(request: Admission, problem: str) -> None:
+    if problem:
+        raise request.forbidden(problem)
 
 
 def _mounts_token(spec: JsonObject, account: JsonObject) -> bool:

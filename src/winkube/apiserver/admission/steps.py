@@ -37,11 +37,12 @@ def admission_chain(
     schema: Schema,
 ) -> Chain:
     limits, priority = LimitRanger(resources), Priority(resources)
+    accounts = ServiceAccount(resources)
     runtime, caller = RuntimeClass(resources), Caller(resources)
     mutating = (
         NamespaceLifecycle(resources),
         limits,
-        ServiceAccount(resources),
+        accounts,
         NodeRestriction(),
         TaintNodesByCondition(),
         priority,
@@ -56,6 +57,7 @@ def admission_chain(
     )
     validating = (
         limits,
+        accounts,
         PodSecurity(resources),
         priority,
         PersistentVolumeClaimResize(resources),
