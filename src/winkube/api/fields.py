@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import re
+import string
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -189,7 +190,7 @@ def _type_message(shape: Shape, value: Any, place: _Place) -> str:
         layout = "2006-01-02T15:04:05Z07:00"
         return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
     if shape.type is Type.BYTES and isinstance(value, str):
-        return "illegal base64 data at input byte 0"
+        return f"illegal base64 data at input byte {_base64_fault(value)}"
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
     into = target or " into Go value"
     return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {_go_type(shape)}"
@@ -214,6 +215,21 @@ def _conversion_message(shape: Shape, value: Any, message: str) -> str:
     if number and not (type(value) is float and wanted == "string"):
         return f"cannot convert {found} to {wanted}"
     return f"unrecognized type: {wanted}"
+
+
+_BASE64: Final = frozenset(string.ascii_letters + string.digits + "+/")
+
+
+def _base64_fault(text: str) -> int:
+    """Where Go's decoder stops: at a wrong character, or where an incomplete group begins."""
+    taken = 0
+    for at, char in enumerate(text):
+        if char in "\r\n":
+            continue
+        if char not in _BASE64:
+            return at if char != "=" or taken % 4 < 2 else len(text)
+        taken += 1
+    return len(text) - taken % 4
 
 
 def _quantity_message(value: Any) -> str:

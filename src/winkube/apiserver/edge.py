@@ -14,6 +14,7 @@ from winkube.api.errors import (
     ApiError,
     ForbiddenError,
     InternalError,
+    MethodNotAllowedError,
     NoPageError,
     NoRouteError,
     NotFoundError,
@@ -187,12 +188,15 @@ class Edge:
         try:
             response = await self._handler(call)(call)
         except ApiError as error:
-            error.warnings = call.warnings
+            told = warning and not isinstance(error, MethodNotAllowedError)
+            error.warnings = [warning, *call.warnings] if told else call.warnings
             raise
         finally:
             self._metrics.count(verb, target, time.perf_counter() - start)
         if warning and not response.prepared:
-            response.headers.add("Warning", warning_header(warning))
+            others = response.headers.popall("Warning", [])
+            for header in (warning_header(warning), *others):
+                response.headers.add("Warning", header)
         return response
 
     async def _pass_on(

@@ -9,6 +9,7 @@ from winkube.api.meta import metadata, name_of
 from winkube.base.types import JsonObject
 
 _AFFINITY_SECONDS = 10800
+_ORIGINS = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _EXPOSED = ("NodePort", "LoadBalancer")
 
 
@@ -71,11 +72,23 @@ def default_namespace(obj: JsonObject) -> None:
 
 
 def default_node(obj: JsonObject) -> None:
-    status = obj.get("status") or {}
+    spec, status = obj.setdefault("spec", {}), obj.get("status") or {}
+    _pair_ranges(spec)
+    spec.pop("configSource", None)  # the feature is gone
+    status.pop("config", None)
     round_list(status.get("capacity"))
     if status.get("capacity") and status.get("allocatable") is None:
         status["allocatable"] = dict(status["capacity"])
     round_list(status.get("allocatable"))
+
+
+def _pair_ranges(spec: JsonObject) -> None:
+    """The one range and the first of all are the same; the one is who is believed."""
+    first, every = spec.get("podCIDR"), spec.get("podCIDRs") or []
+    if first and (not every or every[0] != first):
+        spec["podCIDRs"] = [first]
+    elif every and not first:
+        spec["podCIDR"] = every[0]
 
 
 def default_volume(obj: JsonObject) -> None:
@@ -94,7 +107,24 @@ def default_volume(obj: JsonObject) -> None:
 def default_claim(obj: JsonObject) -> None:
     if not obj.setdefault("status", {}).get("phase"):
         obj["status"]["phase"] = "Pending"
-    default_claim_spec(obj.setdefault("spec", {}))
+    spec = obj.setdefault("spec", {})
+    default_claim_spec(spec)
+    _pair_sources(spec)
+
+
+def _pair_sources(spec: JsonObject) -> None:
+    """The old field for what a volume is filled from knows two kinds; the new one follows it."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and (source.get("apiGroup") or "", source.get("kind")) not in _ORIGINS:
+        spec.pop("dataSource")
+        source = None
+    if reference is not None and reference.get("namespace"):
+        spec.pop("dataSourceRef")  # from other namespaces: a feature that is off
+        reference = None
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None:
+        spec["dataSource"] = dict(reference)
 
 
 def default_claim_spec(spec: JsonObject) -> None:

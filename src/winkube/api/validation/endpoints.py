@@ -9,6 +9,7 @@ from winkube.api.validation.common import (
     PROTOCOLS,
     check_immutable,
     check_ip,
+    check_label_key,
     check_one_of,
     check_port,
     is_ip,
@@ -26,7 +27,7 @@ def check_endpoint_ip(address: str, path: str, problems: Problems) -> None:
     """An address traffic is sent to cannot be one that means this host or a group."""
     ip = parse_address(address)
     if ip is None:
-        check_ip(address, path, problems)
+        problems.invalid(path, address, "must be a valid IP address")
         return
     for bad, word in (
         (ip.is_unspecified, f"unspecified ({address})"),
@@ -46,19 +47,36 @@ def _is_local_multicast(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bo
 
 def validate_endpoints(obj: JsonObject, problems: Problems) -> None:
     for index, subset in enumerate(obj.get("subsets") or ()):
-        path = f"subsets[{index}]"
+        path, ports = f"subsets[{index}]", subset.get("ports") or ()
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
             problems.required(path, "must specify `addresses` or `notReadyAddresses`")
         for field in ("addresses", "notReadyAddresses"):
             for place, address in enumerate(subset.get(field) or ()):
-                here, ip = f"{path}.{field}[{place}].ip", address.get("ip") or ""
-                check_ip(ip, here, problems)
-                if is_ip(ip):
-                    check_endpoint_ip(ip, here, problems)
-        for place, port in enumerate(subset.get("ports") or ()):
-            here = f"{path}.ports[{place}]"
-            check_port(port.get("port"), f"{here}.port", problems)
-            check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+                _check_address(address, f"{path}.{field}[{place}]", problems)
+        for place, port in enumerate(ports):
+            _check_port(port, f"{path}.ports[{place}]", problems, named=len(ports) > 1)
+
+
+def _check_address(address: JsonObject, path: str, problems: Problems) -> None:
+    ip, host, node = address.get("ip") or "", address.get("hostname"), address.get("nodeName")
+    check_ip(ip, f"{path}.ip", problems)
+    if host:
+        problems.all_invalid(f"{path}.hostname", host, names.dns_label_problems(host))
+    if node is not None:
+        problems.all_invalid(f"{path}.nodeName", node, names.dns_subdomain_problems(node))
+    check_endpoint_ip(ip, f"{path}.ip", problems)
+
+
+def _check_port(port: JsonObject, path: str, problems: Problems, *, named: bool) -> None:
+    name = port.get("name") or ""
+    if name:
+        problems.all_invalid(f"{path}.name", name, names.dns_label_problems(name))
+    elif named:
+        problems.required(f"{path}.name")
+    check_port(port.get("port"), f"{path}.port", problems)
+    check_one_of(port.get("protocol"), PROTOCOLS, f"{path}.protocol", problems)
+    if port.get("appProtocol") is not None:
+        check_label_key(port["appProtocol"], f"{path}.appProtocol", problems)
 
 
 def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:

@@ -18,6 +18,7 @@ _PATH_SEGMENT_GROUPS: Final = {"rbac.authorization.k8s.io", "certificates.k8s.io
 _BY_KIND: Final[dict[tuple[str, str], NameCheck]] = {
     ("", "Namespace"): names.dns_label_problems,
     ("", "Service"): names.dns_1035_label_problems,
+    ("", "Event"): names.path_segment_problems,
     ("apps", "StatefulSet"): names.dns_label_problems,
     ("networking.k8s.io", "IPAddress"): names.path_segment_problems,
     ("apiregistration.k8s.io", "APIService"): names.path_segment_problems,

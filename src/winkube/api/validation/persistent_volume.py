@@ -10,7 +10,7 @@ from winkube.api.validation.claim import check_access_modes, check_volume_mode
 from winkube.api.validation.common import check_immutable, check_no_backsteps
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.resources import check_basic_quantity, number_of
-from winkube.api.validation.scheduling import check_node_selector
+from winkube.api.validation.scheduling import check_node_selector, internal_term
 from winkube.api.validation.volume_source import (
     INITIATOR_LENGTH,
     INITIATOR_TEXT,
@@ -216,11 +216,40 @@ def validate_volume_update(new: JsonObject, old: JsonObject, problems: Problems)
         problems.forbidden("spec.persistentvolumesource", text)
     now, was = new.get("spec") or {}, old.get("spec") or {}
     check_immutable(now.get("volumeMode"), was.get("volumeMode"), "volumeMode", problems)
-    if was.get("nodeAffinity") is not None and now.get("nodeAffinity") != was["nodeAffinity"]:
-        problems.invalid("nodeAffinity", now.get("nodeAffinity"), "field is immutable")
+    kept, fresh_affinity = was.get("nodeAffinity"), now.get("nodeAffinity")
+    if kept is not None and not _same_nodes(fresh_affinity, kept):
+        text = "field is immutable, except for updating from beta label to GA"
+        problems.invalid("nodeAffinity", _shown_affinity(fresh_affinity), text)
     cls = "volumeAttributesClassName"
     if was.get(cls) is not None and now.get(cls) is None:
         problems.forbidden(f"spec.{cls}", "update from non-nil value to nil is forbidden")
+
+
+_RENAMED: Final = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+
+def _same_nodes(new: JsonObject | None, old: JsonObject) -> bool:
+    """But for labels that got new names."""
+    if new is None:
+        return False
+    renamed = clone(old)
+    for term in (renamed.get("required") or {}).get("nodeSelectorTerms") or ():
+        for expression in term.get("matchExpressions") or ():
+            expression["key"] = _RENAMED.get(expression.get("key"), expression.get("key"))
+    return new in (old, renamed)
+
+
+def _shown_affinity(affinity: JsonObject | None) -> JsonObject | None:
+    if affinity is None:
+        return None
+    terms = (affinity.get("required") or {}).get("nodeSelectorTerms") or ()
+    return {"Required": {"NodeSelectorTerms": [internal_term(term) for term in terms] or None}}
 
 
 def _source(obj: JsonObject) -> JsonObject:

@@ -1,6 +1,6 @@
 """What may change in a pod, and through which of its parts."""
 
-from typing import Any, Final
+from typing import Final
 
 from winkube.api.decode import clone
 from winkube.api.difference import difference
@@ -9,6 +9,7 @@ from winkube.api.validation.common import MAX_INT32, in_range
 from winkube.api.validation.container import check_image_spaces
 from winkube.api.validation.pod_annotations import APP_ARMOR, MIRROR, check_pod_annotations
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.scheduling import check_tolerations, internal_term
 from winkube.base.types import JsonObject
 
 _UPDATABLE: Final = (
@@ -99,6 +100,7 @@ def _check_only_added(after: JsonObject, before: JsonObject, problems: Problems)
                 "existing toleration can not be modified except its tolerationSeconds",
             )
             return
+    check_tolerations(after.get("tolerations"), "spec.tolerations", problems)
 
 
 def _check_rest(after: JsonObject, before: JsonObject, problems: Problems) -> None:
@@ -153,12 +155,12 @@ def _check_terms(fresh: JsonObject, kept: JsonObject, problems: Problems) -> Non
     path = f"spec.affinity.nodeAffinity.{_TERMS}.nodeSelectorTerms"
     if was and len(was) != len(now):
         text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        problems.invalid(path, [_internal_term(term) for term in now] or None, text)
+        problems.invalid(path, [internal_term(term) for term in now] or None, text)
         return
     for index, old in enumerate(was):
         if not _only_added(now[index], old):
             text = "only additions are allowed (no mutations or deletions)"
-            problems.invalid(f"{path}[{index}]", _internal_term(now[index]), text)
+            problems.invalid(f"{path}[{index}]", internal_term(now[index]), text)
 
 
 def _only_added(new: JsonObject, old: JsonObject) -> bool:
@@ -169,23 +171,6 @@ def _only_added(new: JsonObject, old: JsonObject) -> bool:
         (new.get(field) or [])[: len(old.get(field) or ())] == (old.get(field) or [])
         for field in fields
     )
-
-
-def _internal_term(term: JsonObject) -> JsonObject:
-    def expressions(field: str) -> Any:
-        return [
-            {
-                "Key": entry.get("key") or "",
-                "Operator": entry.get("operator") or "",
-                "Values": entry.get("values"),
-            }
-            for entry in term.get(field) or ()
-        ] or None
-
-    return {
-        "MatchExpressions": expressions("matchExpressions"),
-        "MatchFields": expressions("matchFields"),
-    }
 
 
 def validate_ephemeral_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:

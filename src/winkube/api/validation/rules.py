@@ -11,14 +11,18 @@ from winkube.api.validation import (
     batch,
     certificates,
     claim,
-    core,
+    config,
     endpoints,
+    event,
     limits,
+    namespace,
+    node,
     persistent_volume,
     pod,
     pod_status,
     pod_update,
     policy,
+    replication,
     service,
     storage,
     webhooks,
@@ -39,17 +43,17 @@ _SIGNING_REQUEST: Final = ("certificates.k8s.io", "CertificateSigningRequest")
 
 _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Pod"): pod.validate_pod,
-    ("", "PodTemplate"): core.validate_pod_template,
-    ("", "Binding"): core.validate_binding,
+    ("", "PodTemplate"): replication.validate_pod_template,
+    ("", "Binding"): replication.validate_binding,
     ("", "Service"): service.validate_service,
     ("", "Endpoints"): endpoints.validate_endpoints,
-    ("", "ConfigMap"): core.validate_config_map,
-    ("", "Secret"): core.validate_secret,
-    ("", "Node"): core.validate_node,
-    ("", "Event"): core.validate_event,
+    ("", "ConfigMap"): config.validate_config_map,
+    ("", "Secret"): config.validate_secret,
+    ("", "Node"): node.validate_node,
+    ("", "Event"): event.validate_event,
     ("", "ResourceQuota"): limits.validate_quota,
     ("", "LimitRange"): limits.validate_limit_range,
-    ("", "ReplicationController"): workload.validate_replication_controller,
+    ("", "ReplicationController"): replication.validate_replication_controller,
     ("", "PersistentVolume"): persistent_volume.validate_volume,
     ("", "PersistentVolumeClaim"): claim.validate_claim,
     ("apps", "Deployment"): workload.validate_deployment,
@@ -76,13 +80,17 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
 }
-_CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {("", "Pod"): pod.validate_new_pod}
+_CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {
+    ("", "Pod"): pod.validate_new_pod,
+    ("", "Namespace"): namespace.validate_namespace,
+}
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Pod"): pod_update.validate_pod_update,
     ("", "Service"): service.validate_service_update,
-    ("", "ConfigMap"): core.validate_config_map_update,
-    ("", "Secret"): core.validate_secret_update,
-    ("", "Node"): core.validate_node_update,
+    ("", "ConfigMap"): config.validate_config_map_update,
+    ("", "Secret"): config.validate_secret_update,
+    ("", "Node"): node.validate_node_update,
+    ("", "ReplicationController"): replication.validate_replication_controller_update,
     ("", "ResourceQuota"): limits.validate_quota_update,
     ("", "PersistentVolume"): persistent_volume.validate_volume_update,
     ("", "PersistentVolumeClaim"): claim.validate_claim_update,
@@ -102,6 +110,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
 # Writes of one part of an object have rules of their own in place of the object's.
 _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
     ("", "Pod", "ephemeralcontainers"): pod_update.validate_ephemeral_update,
+    ("", "Namespace", "finalize"): namespace.validate_namespace_finalize,
     ("", "Pod", "resize"): pod_update.validate_resize,
     ("", "ResourceQuota", "status"): limits.validate_quota_status,
     (*_SIGNING_REQUEST, "status"): certificates.validate_signing_request_status,
@@ -113,6 +122,9 @@ _PART_UPDATE: Final[Mapping[tuple[str, str, str], Update]] = {
 _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Pod"): pod_status.validate_pod_status,
     ("", "Service"): service.validate_service_status,
+    ("", "Namespace"): namespace.validate_namespace_status,
+    ("", "Node"): node.validate_node_update,
+    ("", "ReplicationController"): replication.validate_replication_controller_status,
     ("", "PersistentVolumeClaim"): claim.validate_claim_status,
 }
 

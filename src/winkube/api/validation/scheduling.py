@@ -40,6 +40,25 @@ def check_node_selector(selector: JsonObject, path: str, problems: Problems) -> 
         _check_node_term(term, f"{path}.nodeSelectorTerms[{index}]", problems)
 
 
+def internal_term(term: JsonObject) -> JsonObject:
+    """A node selector's term as messages about it show it."""
+
+    def expressions(field: str) -> Any:
+        return [
+            {
+                "Key": entry.get("key") or "",
+                "Operator": entry.get("operator") or "",
+                "Values": entry.get("values"),
+            }
+            for entry in term.get(field) or ()
+        ] or None
+
+    return {
+        "MatchExpressions": expressions("matchExpressions"),
+        "MatchFields": expressions("matchFields"),
+    }
+
+
 def _check_weight(term: JsonObject, path: str, problems: Problems) -> None:
     if not 1 <= (term.get("weight") or 0) <= 100:
         problems.invalid(f"{path}.weight", term.get("weight") or 0, "must be in the range 1-100")
@@ -152,7 +171,8 @@ def check_taints(taints: Any, path: str, problems: Problems) -> None:
         check_one_of(effect, EFFECTS, f"{here}.effect", problems)
         if (key, effect) in seen:
             detail = "taints must be unique by key and effect pair"
-            problems.duplicate(here, taint, detail)
+            shown = {"Key": key, "Value": taint.get("value") or "", "Effect": effect}
+            problems.duplicate(here, {**shown, "TimeAdded": taint.get("timeAdded")}, detail)
         seen.add((key, effect))
 
 

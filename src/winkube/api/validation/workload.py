@@ -124,24 +124,6 @@ def validate_replica_set(obj: JsonObject, problems: Problems) -> None:
     _check_always_running(spec, "ReplicaSet", problems)
 
 
-def validate_replication_controller(obj: JsonObject, problems: Problems) -> None:
-    spec = obj.get("spec") or {}
-    _check_counts(spec, ("replicas", "minReadySeconds"), problems)
-    selector, template = spec.get("selector"), spec.get("template")
-    if not selector:
-        problems.required("spec.selector")
-    if template is None:
-        problems.required("spec.template")
-        return
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector and not selector.items() <= labels.items():
-        problems.invalid(
-            "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
-        )
-    check_template(template, "spec.template", problems)
-    _check_always_running(spec, "ReplicationController", problems)
-
-
 def validate_daemon_set(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
     _check_workload_selector(spec, "DaemonSet", problems)

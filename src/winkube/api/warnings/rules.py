@@ -5,19 +5,44 @@ from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.api.warnings.claim import claim_warnings
+from winkube.api.warnings.core import (
+    account_update_warnings,
+    account_warnings,
+    controller_update_warnings,
+    controller_warnings,
+    endpoints_warnings,
+    node_warnings,
+    pod_template_warnings,
+)
 from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
+from winkube.api.warnings.secret import secret_warnings
 from winkube.api.warnings.service import service_warnings
+from winkube.api.warnings.volume import volume_warnings
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject], Iterable[str]]
 Update = Callable[[JsonObject, JsonObject], Iterable[str]]
 
 _CREATE: Final[Mapping[tuple[str, str], Create]] = {
+    ("", "Endpoints"): endpoints_warnings,
+    ("", "Node"): node_warnings,
+    ("", "PersistentVolume"): volume_warnings,
     ("", "Pod"): pod_warnings,
+    ("", "PodTemplate"): pod_template_warnings,
+    ("", "ReplicationController"): controller_warnings,
+    ("", "Secret"): secret_warnings,
+    ("", "ServiceAccount"): account_warnings,
     ("", "Service"): service_warnings,
     ("", "PersistentVolumeClaim"): claim_warnings,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
+    ("", "Endpoints"): lambda new, old: endpoints_warnings(new),
+    ("", "Node"): lambda new, old: node_warnings(new),
+    ("", "PersistentVolume"): lambda new, old: volume_warnings(new),
+    ("", "PodTemplate"): lambda new, old: pod_template_warnings(new),
+    ("", "ReplicationController"): controller_update_warnings,
+    ("", "Secret"): lambda new, old: secret_warnings(new),
+    ("", "ServiceAccount"): account_update_warnings,
     ("", "Service"): lambda new, old: service_warnings(new),
     ("", "PersistentVolumeClaim"): lambda new, old: claim_warnings(new),
 }

@@ -73,4 +73,7 @@ def get(served: Served, namespace: str, name: str) -> Item:
 
 
 def not_found(served: Served, name: str) -> NotFoundError:
-    return NotFoundError.of(served.kind.plural, name, group=served.kind.group)
+    kind = served.kind
+    # The one resource whose errors upstream words in the singular.
+    plural = "componentstatus" if kind.kind == "ComponentStatus" else kind.plural
+    return NotFoundError.of(plural, name, group=kind.group)

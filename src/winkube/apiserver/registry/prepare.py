@@ -18,6 +18,7 @@ from winkube.base.types import JsonObject
 _GENERATION: Final = frozenset(
     {
         ("", "pods"),
+        ("", "podtemplates"),
         ("", "replicationcontrollers"),
         ("apps", "deployments"),
         ("apps", "replicasets"),
