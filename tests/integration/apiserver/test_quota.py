@@ -294,3 +294,41 @@ def test_quotas_are_validated(here: Space) -> None:
         f"{shown}: unsupported scope",
         f"{shown}: conflicting scopes",
     ]
+
+
+def test_charges_survive_others_who_write_the_quota(here: Space) -> None:
+    here.quota("q", {"configmaps": "10"})
+    patch = {"Content_Type": "application/merge-patch+json"}
+    there = here.path("resourcequotas", "q")
+
+    def work(number: int) -> int:
+        if number % 3 == 0:
+            notes = {"metadata": {"annotations": {"n": str(number)}}}
+            status: int = here.api("PATCH", there, notes, **patch).status
+            return status
+        made: int = here.create("configmaps", {"metadata": {"name": f"m{number}"}}).status
+        return made
+
+    with ThreadPoolExecutor(12) as pool:
+        found = list(pool.map(work, range(60)))
+    assert found.count(201) == 10
+    assert set(found) == {200, 201, 403}
+    assert here.used("q") == {"configmaps": "10"}
+
+
+def test_a_request_is_charged_to_every_quota_or_to_none(here: Space) -> None:
+    here.quota("a", {"configmaps": "5"})
+    here.quota("b", {"count/configmaps": "1"})
+    assert here.create("configmaps", {"metadata": {"name": "x"}}).status == 201
+    assert here.create("configmaps", {"metadata": {"name": "y"}}).status == 403
+    assert here.used("a") == {"configmaps": "1"}
+    assert here.used("b") == {"count/configmaps": "1"}
+
+
+def test_kubectl_makes_and_describes_quotas(any_kubectl: Any, namespace: str) -> None:
+    any_kubectl("create", "quota", "best", "-n", namespace, "--hard=pods=1", "--scopes=BestEffort")
+    any_kubectl("create", "quota", "all", "-n", namespace, "--hard=cpu=2,count/jobs.batch=4")
+    said = any_kubectl("describe", "quota", "best", "-n", namespace)
+    assert "Matches all pods that do not have resource requirements set." in said
+    assert "cpu" in any_kubectl("get", "quota", "all", "-n", namespace, "-o", "yaml")
+    any_kubectl("delete", "quota", "best", "all", "-n", namespace)
