@@ -198,6 +198,7 @@ _TEXT: Final = (
     # An object shown in the middle of a sentence: the order of its fields is Go's structs'.
     (re.compile(r'(?<=patch: Invalid value: )"\{.*\}"(?=: )'), "<object>"),
     (re.compile(r'(?<=^Invalid value: )"\{\\"apiVersion.*\}"(?=: )'), "<object>"),
+    (re.compile(r"\bX509SHA256=[0-9a-f]{64}\b"), "X509SHA256=<digest>"),
     (re.compile(r"\bgenerated-[a-z0-9]{5}\b"), "generated-<random>"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
     (re.compile(r"in record \(\d+\)"), "in record (<version>)"),

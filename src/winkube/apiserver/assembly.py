@@ -103,7 +103,7 @@ def assemble(
     address = f"{config.advertise_address}:{config.advertise_port}"
     Discovery(kinds, address, aggregator.groups).install(edge)
     OpenApi(schema, kinds, aggregator.specs).install(edge)
-    Reviews(authorizer, tokens).install(edge)
+    Reviews(authorizer, tokens, clock).install(edge)
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, tokens, kubelets)

@@ -1,24 +1,29 @@
 """Questions instead of objects: who am I, may this user do that, whose token is this."""
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+import orjson
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError
+from winkube.api.errors import BadRequestError, Cause, InvalidError
 from winkube.apiserver.auth.authz import Attributes, Authorizer, Rules
-from winkube.apiserver.auth.token import InvalidTokenError, TokenAuthority
+from winkube.apiserver.auth.token import ForeignTokenError, InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, reply_json
 from winkube.apiserver.edge import Edge
+from winkube.base.clock import Clock, to_rfc3339
 from winkube.base.types import JsonObject
 
 _AUTHORIZATION: Final = "authorization.k8s.io"
 _AUTHENTICATION: Final = "authentication.k8s.io"
+_BEARER: Final = "invalid bearer token"
 
 
 class Reviews:
-    def __init__(self, authorizer: Authorizer, tokens: TokenAuthority) -> None:
+    def __init__(self, authorizer: Authorizer, tokens: TokenAuthority, clock: Clock) -> None:
+        self._clock = clock
         self._authorizer = authorizer
         self._tokens = tokens
 
@@ -37,19 +42,19 @@ class Reviews:
         user = User(
             spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra
         )
-        return self._access(call, review, user)
+        return self._access(call, review, user, list(_subject_causes(call, spec)))
 
     async def self_access(self, call: Call) -> web.Response:
         return self._access(call, await _body(call), call.user)
 
-    def _access(self, call: Call, review: JsonObject, user: User) -> web.Response:
+    def _access(
+        self, call: Call, review: JsonObject, user: User, more: Sequence[Cause] = ()
+    ) -> web.Response:
         spec = review.get("spec") or {}
         resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-        if bool(resource) == bool(path):
-            raise BadRequestError(
-                "spec.resourceAttributes: Invalid value: exactly one of nonResourceAttributes or "
-                "resourceAttributes must be specified"
-            )
+        causes = [*_attribute_causes(resource, path), *more]
+        if causes:
+            raise InvalidError.of("", "", causes, group=_AUTHORIZATION)
         decision = self._authorizer.authorize(_attributes(user, resource or {}, path or {}))
         status: JsonObject = {"allowed": decision.allowed}
         if decision.reason:
@@ -70,15 +75,50 @@ class Reviews:
     async def token(self, call: Call) -> web.Response:
         review = await _body(call)
         spec = review.get("spec") or {}
+        if not spec.get("token"):
+            raise BadRequestError("token is required for TokenReview in authentication")
         try:
-            user, shared = self._tokens.verify(spec.get("token", ""), spec.get("audiences") or ())
+            user, shared = self._tokens.verify(spec["token"], spec.get("audiences") or ())
+        except ForeignTokenError:
+            return _answer(call, review, {"user": {}, "error": _BEARER})
         except InvalidTokenError as error:
-            return _answer(call, review, {"authenticated": False, "user": {}, "error": str(error)})
+            return _answer(call, review, {"user": {}, "error": f"[{_BEARER}, {error}]"})
         status = {"authenticated": True, "user": user.to_json(), "audiences": shared}
         return _answer(call, review, status)
 
     async def self_subject(self, call: Call) -> web.Response:
-        return _answer(call, await _body(call), {"userInfo": call.user.to_json()})
+        review = await _body(call)
+        metadata = review.get("metadata") or {}
+        review["metadata"] = {**metadata, "creationTimestamp": to_rfc3339(self._clock.now())}
+        return _answer(call, review, {"userInfo": call.user.to_json()})
+
+
+def _attribute_causes(resource: JsonObject | None, path: JsonObject | None) -> Iterator[Cause]:
+    if resource is None and path is None:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        yield Cause("FieldValueInvalid", f"Invalid value: null: {text}", "spec.resourceAttributes")
+    elif resource is not None and path is not None:
+        shown = orjson.dumps(path).decode()
+        text = f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes"
+        yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
+
+
+def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
+    if not spec.get("user") and not spec.get("groups"):
+        text = 'Invalid value: "": at least one of user or group must be specified'
+        yield Cause("FieldValueInvalid", text, "spec.user")
+    namespace = call.target.namespace
+    if not namespace:
+        return
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    asked = (resource or {}).get("namespace", "")
+    if resource is not None and asked != namespace:
+        text = f'Invalid value: "{asked}": must match metadata.namespace'
+        yield Cause("FieldValueInvalid", text, "spec.resourceAttributes.namespace")
+    if path is not None:
+        shown = orjson.dumps(path).decode()
+        text = f"Invalid value: {shown}: disallowed on this kind of request"
+        yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
 
 
 async def _body(call: Call) -> JsonObject:
@@ -103,7 +143,9 @@ def _attributes(user: User, resource: JsonObject, path: JsonObject) -> Attribute
 
 def _answer(call: Call, review: JsonObject, status: JsonObject) -> web.Response:
     kind = call.served.kind
-    metadata = {"creationTimestamp": None, **(review.get("metadata") or {})}
+    metadata = dict(review.get("metadata") or {})
+    if call.target.namespace:
+        metadata["namespace"] = call.target.namespace
     document = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
     if "spec" in review:
         document["spec"] = review["spec"]

@@ -81,7 +81,7 @@ def _check_request(text: str, problems: Problems) -> None:
     try:
         check_signature(parse_request(text))
     except RequestError as error:
-        problems.invalid("spec.request", text or None, str(error))
+        problems.invalid("spec.request", text, str(error))
 
 
 def _check_usages(usages: list[str], problems: Problems) -> None:

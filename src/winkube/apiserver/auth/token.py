@@ -133,6 +133,8 @@ class TokenAuthority:
         if known is not None:
             self._verified.move_to_end(digest)
             return known
+        if _issuer_of(token) not in (self._issuer, _LEGACY_ISSUER):
+            raise ForeignTokenError("the token has another issuer")
         options: Any = {
             "verify_aud": False,
             "verify_exp": False,
@@ -145,8 +147,6 @@ class TokenAuthority:
             raise InvalidTokenError("go-jose/go-jose: error in cryptographic primitive") from error
         except jwt.PyJWTError as error:
             raise ForeignTokenError(str(error)) from error
-        if claims.get("iss") not in (self._issuer, _LEGACY_ISSUER):
-            raise ForeignTokenError("the token has another issuer")
         self._verified[digest] = claims
         if len(self._verified) > _CACHE_SIZE:
             self._verified.popitem(last=False)
@@ -241,6 +241,15 @@ class TokenAuthority:
                 }
             ]
         }
+
+
+def _issuer_of(token: str) -> str:
+    """What a token says, not yet verified; what is no token has no issuer."""
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except jwt.PyJWTError as error:
+        raise ForeignTokenError(str(error)) from error
+    return str(claims.get("iss", ""))
 
 
 def _quoted(texts: Sequence[str]) -> str:

@@ -59,9 +59,9 @@ def _approval(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     metadata = free_metadata(new, old)
     _restore(new, old)
     new["metadata"] = metadata
-    new["status"] = {**(old.get("status") or {})}
-    if conditions:
-        new["status"]["conditions"] = conditions
+    new["status"] = {**(old.get("status") or {}), "conditions": conditions}
+    if not conditions:
+        new["status"].pop("conditions")
 
 
 def _next_generation(new: JsonObject, old: JsonObject) -> None:

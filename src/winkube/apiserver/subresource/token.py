@@ -14,6 +14,7 @@ from winkube.apiserver.served import Resources
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
+_GROUP: Final = "authentication.k8s.io"
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
 _DEFAULT: Final = 3600
@@ -34,7 +35,10 @@ class Token:
         spec = request.get("spec") or {}
         _check_types(spec)
         check_token(call.user, call.target.namespace, spec, self._resources.core("pods"))
+        metadata = request.get("metadata") or {}
+        _check_place(call, metadata)
         account = get(call.served, *call.place).load()
+        _check_uid(account, metadata.get("uid"))
         seconds = _seconds(spec)
         binding = self._binding(account, spec.get("boundObjectRef"))
         audiences = spec.get("audiences") or [self._tokens.issuer]
@@ -48,7 +52,12 @@ class Token:
                 "uid": account["metadata"]["uid"],
                 "creationTimestamp": to_rfc3339(expires - seconds),
             },
-            "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+            "spec": {
+                "boundObjectRef": None,
+                **spec,
+                "audiences": audiences,
+                "expirationSeconds": seconds,
+            },
             "status": {"token": token, "expirationTimestamp": to_rfc3339(expires)},
         }
         return reply_json(answer, 201)
@@ -104,6 +113,30 @@ class Token:
         return None if item is None else (item.name, item.load()["metadata"]["uid"])
 
 
+def _check_place(call: Call, metadata: JsonObject) -> None:
+    """What the body says about itself must be what the path says."""
+    namespace, name = call.place
+    if metadata.get("namespace") not in (None, "", namespace):
+        raise BadRequestError(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    said = metadata.get("name")
+    if said not in (None, "", name):
+        text = f'Invalid value: "{said}": must match the service account name if specified'
+        cause = Cause("FieldValueInvalid", text, "metadata.name")
+        raise InvalidError.of("TokenRequest", name, [cause], group=_GROUP)
+
+
+def _check_uid(account: JsonObject, said: str | None) -> None:
+    metadata = account["metadata"]
+    if said and said != metadata["uid"]:
+        text = (
+            f"the UID in the token request ({said}) does not match the UID of the service account "
+            f"({metadata['uid']})"
+        )
+        raise ConflictError.of("TokenRequest", metadata["name"], text, group=_GROUP)
+
+
 def _check_types(spec: Any) -> None:
     problem = ""
     if not isinstance(spec, dict):
@@ -131,5 +164,5 @@ def _seconds(spec: JsonObject) -> int:
         cause = Cause(
             "FieldValueInvalid", f"Invalid value: {seconds}: {problem}", "spec.expirationSeconds"
         )
-        raise InvalidError.of("TokenRequest", "", [cause], group="authentication.k8s.io")
+        raise InvalidError.of("TokenRequest", "", [cause], group=_GROUP)
     return seconds
