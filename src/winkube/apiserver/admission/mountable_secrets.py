@@ -7,7 +7,7 @@ from winkube.apiserver.auth.references import SECRET, references_of
 from winkube.base.types import JsonObject
 
 MIRROR: Final = "kubernetes.io/config.mirror"
-_ENFORCED: Final = "kubernetes.io/enforce-mountable-secrets"
+ENFORCED: Final = "kubernetes.io/enforce-mountable-secrets"
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 
 
@@ -64,7 +64,7 @@ def ephemeral_problem(spec: JsonObject, account: JsonObject) -> str:
 
 def _is_enforced(account: JsonObject) -> bool:
     notes = account["metadata"].get("annotations") or {}
-    return notes.get(_ENFORCED) in _TRUE
+    return notes.get(ENFORCED) in _TRUE
 
 
 def _names(references: list[JsonObject] | None) -> set[str]:

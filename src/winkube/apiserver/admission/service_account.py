@@ -7,11 +7,13 @@ from typing import ClassVar, Final
 
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.mountable_secrets import (
+    ENFORCED,
     MIRROR,
     ephemeral_problem,
     mirror_problem,
     secret_problem,
 )
+from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
@@ -19,6 +21,7 @@ from winkube.base.types import JsonObject
 MOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _DEFAULT: Final = "default"
 _VOLUME: Final = "kube-api-access-"
+_ENFORCED: Final = ENFORCED.encode()
 # The default account is made by a controller right after its namespace: wait for it a little.
 _ATTEMPTS: Final = 10
 _WAIT: Final = 0.1
@@ -42,7 +45,7 @@ class ServiceAccount:
         spec = pod.setdefault("spec", {})
         name = spec.get("serviceAccountName") or _DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = await self._account(request, name)
+        account = (await self._account(request, name)).load()
         if _mounts_token(spec, account):
             mount_token(spec, account["metadata"].get("uid") or name)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
@@ -62,17 +65,19 @@ class ServiceAccount:
                 name = f"{request.namespace}/{request.shown_name}"
                 _refuse(request, f"no service account specified for pod {name}")
             account = await self._account(request, spec["serviceAccountName"])
-            check = secret_problem if created else ephemeral_problem
-            _refuse(request, check(spec, account))
+            # The text of nearly all accounts tells that they do not ask for it.
+            if _ENFORCED in account.data:
+                check = secret_problem if created else ephemeral_problem
+                _refuse(request, check(spec, account.load()))
 
-    async def _account(self, request: Admission, name: str) -> JsonObject:
+    async def _account(self, request: Admission, name: str) -> Item:
         key = self._accounts.key(request.namespace, name)
         for attempt in range(_ATTEMPTS if name == _DEFAULT else 1):
             if attempt:
                 await asyncio.sleep(_WAIT)
             item = self._accounts.cache.get(key)
             if item is not None:
-                return item.load()
+                return item
         raise request.forbidden(
             f"error looking up service account {request.namespace}/{name}: "
             f'serviceaccount "{name}" not found'

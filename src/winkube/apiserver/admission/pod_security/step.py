@@ -26,6 +26,7 @@ _TEMPLATES: Final = frozenset(
 _IGNORED: Final = frozenset(
     ("exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status")
 )
+_LABEL: Final = LABEL.encode()
 _MOST_PODS: Final = 3000  # looked at when the level of their namespace changes
 
 
@@ -50,7 +51,7 @@ class PodSecurity:
     def _policy(self, namespace: str) -> Policy:
         item = self._namespaces.cache.get(self._namespaces.key("", namespace))
         # The text tells whether there are labels to read at all.
-        if item is None or LABEL.encode() not in item.data:
+        if item is None or _LABEL not in item.data:
             return ALLOWS_ALL
         return parse_policy(item.labels)[0]
 
