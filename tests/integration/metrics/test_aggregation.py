@@ -183,7 +183,11 @@ async def test_the_server_behind_learns_who_asks_from_us_alone(
         seen.append({name: request.headers.getall(name) for name in request.headers})
         return web.json_response({"kind": "Echo", "body": await request.text(), "resources": []})
 
+    async def send_away(request: web.Request) -> web.Response:
+        raise web.HTTPFound("https://elsewhere.example/")
+
     app = web.Application()
+    app.router.add_get("/apis/custom.example/v1/away", send_away)
     app.router.add_route("*", "/apis/custom.example/{rest:.*}", answer)
     async with stack(tmp_path, monkeypatch) as made, made.adapter(app):
         await made.register("adapter", "custom.example/v1")
@@ -203,6 +207,9 @@ async def test_the_server_behind_learns_who_asks_from_us_alone(
         assert headers["X-Remote-Group"] == ["system:masters", "system:authenticated"]
         assert "X-Remote-Extra-Scopes" not in headers
         assert "Authorization" not in headers
+        status, text = await fetch(made, "/apis/custom.example/v1/away")
+        words = "the backend attempted to redirect this request, which is not permitted"
+        assert (status, text) == (502, words)
 
 
 async def test_a_server_with_a_wrong_certificate_gets_no_requests(

@@ -24,6 +24,9 @@ from winkube.base.types import JsonObject
 _IDENTITY: Final = "x-remote-"
 _DISCOVERY_SECONDS: Final = 5.0
 _UNAVAILABLE: Final = 503
+_BAD_GATEWAY: Final = 502
+_REDIRECTS: Final = 3
+_NO_REDIRECT: Final = "the backend attempted to redirect this request, which is not permitted"
 # Whoever checks whether a server answers has to be let in by it.
 CHECKER: Final = User("system:kube-aggregator", ("system:masters",))
 
@@ -63,6 +66,9 @@ class Backends:
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=limit, sock_connect=10),
             ) as answer:
+                if answer.status // 100 == _REDIRECTS and answer.headers.get("Location"):
+                    # It would send the client, with its credentials, to where it pleases.
+                    return web.Response(status=_BAD_GATEWAY, text=_NO_REDIRECT)
                 return await relay(request, answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             return _refusal(str(error) or "context deadline exceeded")
