@@ -74,14 +74,13 @@ def test_a_mutating_webhook_changes_the_object(hook: Webhook, configured: Config
 
 
 def test_a_denial_has_the_webhooks_words(hook: Webhook, configured: Configured) -> None:
-    said = iter(
-        [
-            {"message": "not today", "code": 403, "reason": "Forbidden"},
-            {"reason": "Because"},
-            {},
-            {"message": "gone", "code": 410},
-        ]
-    )
+    answers: list[dict[str, Any]] = [
+        {"message": "not today", "code": 403, "reason": "Forbidden"},
+        {"reason": "Because"},
+        {},
+        {"message": "gone", "code": 410},
+    ]
+    said = iter(answers)
     hook.answers["v"] = lambda request: deny(request, **next(said))
     assert configured("validating", hook.config("v")).status == 201
     found = [configured.create() for _ in range(4)]
@@ -133,7 +132,11 @@ def test_a_webhook_that_cannot_be_reached(hook: Webhook, configured: Configured)
 
 
 def test_a_webhook_that_is_slow(hook: Webhook, configured: Configured) -> None:
-    hook.answers["v"] = lambda request: [time.sleep(1.5), allow(request)][1]
+    def slow(request: dict[str, Any]) -> Any:
+        time.sleep(1.5)
+        return allow(request)
+
+    hook.answers["v"] = slow
     configured("validating", hook.config("v", timeoutSeconds=1))
     refused = configured.create()
     assert refused.message == (

@@ -64,7 +64,8 @@ def webhook_server(cert: Path, key: Path, ca: Path) -> Iterator[Webhook]:
             request = json.loads(body)["request"]
             path = self.path.partition("?")[0].strip("/")
             hook.asked.append((self.path, request))
-            said = hook.answers.get(path, allow)(request)
+            answer: Answer = hook.answers.get(path, allow)
+            said = answer(request)
             status, data = said if isinstance(said, tuple) else (200, json.dumps(said).encode())
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
