@@ -4,7 +4,13 @@ import pytest
 
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.errors import ModuleError
-from winkube.machines.wine.module import remove_jump, replace_constants, replace_string, strings_of
+from winkube.machines.wine.module import (
+    remove_jump,
+    replace_constants,
+    replace_string,
+    strings_of,
+    treat_alike,
+)
 from winkube.machines.wine.words import plan_constants, plan_version
 
 
@@ -83,3 +89,23 @@ def test_a_jump_becomes_nothing_where_it_is_the_only_one() -> None:
     for other in (code + code, changed):
         with pytest.raises(ModuleError):
             remove_jump(other, b"before", b"after")
+
+
+def test_a_number_is_treated_like_another() -> None:
+    compare = b"\x81\xfb"
+    like = compare + (0x9800000C).to_bytes(4, "little") + b"\x0f\x84" + (100).to_bytes(4, "little")
+    log = b"\xf6\x05abcd\x01" + b"\x0f\x85efgh"
+    spare = compare + (0x9800012C).to_bytes(4, "little") + b"\x74\x0d" + log
+    image = b"<" + like + b"-----" + spare + b">"
+    changed = treat_alike(image, 0x9800000F, 0x9800000C, 0x9800012C)
+    assert len(changed) == len(image)
+    at = len(b"<" + like + b"-----")
+    assert changed[:at] == image[:at]
+    assert changed[at : at + 6] == compare + (0x9800000F).to_bytes(4, "little")
+    assert changed[at + 6 : at + 10] == b"\x74\x02\xeb\x0b"  # over the jump to the failure
+    jump = int.from_bytes(changed[at + 11 : at + 15], "little", signed=True)
+    assert at + 15 + jump == 1 + len(like) + 100
+    assert changed[at + 10] == 0xE9
+    assert changed[at + len(spare) :] == b">"
+    with pytest.raises(ModuleError, match="not there"):
+        treat_alike(b"nothing", 0x9800000F, 0x9800000C, 0x9800012C)

@@ -21,7 +21,13 @@ from winkube.machines.wine.recipe import (
     DRIVE_C,
     PREFIX,
 )
-from winkube.machines.wine.words import Modules, plan_constants, plan_prefixes, plan_version
+from winkube.machines.wine.words import (
+    Modules,
+    plan_constants,
+    plan_datagrams,
+    plan_prefixes,
+    plan_version,
+)
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +35,7 @@ _VERSION_KEYS: Final = (
     "Software\\Microsoft\\Windows NT\\CurrentVersion",
     "Software\\Wow6432Node\\Microsoft\\Windows NT\\CurrentVersion",
 )
-_EDITION: Final = 12  # raise it when the values below change
+_EDITION: Final = 13  # raise it when the values below change
 
 
 def plan_changes(personality: Personality) -> registry.Changes:
@@ -106,7 +112,8 @@ def _build(base: WineBase, personality: Personality, final: Path) -> None:
         registry.save_registry(prefix / name, content)
         os.chown(prefix / name, CONTAINER_UID, CONTAINER_UID)
     os.chown(prefix, CONTAINER_UID, CONTAINER_UID)
-    for modules in (plan_version(personality), plan_constants(), plan_prefixes()):
+    plans = (plan_version(personality), plan_constants(), plan_prefixes(), plan_datagrams())
+    for modules in plans:
         _add_modules(base, part, modules)
     part.rename(final)
 

@@ -51,6 +51,36 @@ def remove_jump(image: bytes, before: bytes, after: bytes) -> bytes:
     return _NO_OPERATION.join(jumps.split(image))
 
 
+def treat_alike(image: bytes, code: int, like: int, instead_of: int) -> bytes:
+    """Let a function that tells numbers apart treat ``code`` as it treats ``like``.
+
+    The place is that of ``instead_of``, a number for which it does nothing but skip a line of its
+    log. Its last comparison becomes ours; those who jump into its middle still fail as before::
+
+        cmp ebx, instead_of          cmp ebx, code
+        je  fail                     je  alike
+        test log; jne write          jmp fail
+                                     alike: jmp to where ``like`` goes
+        fail:                        fail:
+    """
+    compare = b"\x81\xfb%s"  # ebx with a number
+    old = (
+        re.escape(compare % struct.pack("<I", instead_of))
+        + rb"\x74\x0d\xf6\x05.{4}\x01\x0f\x85.{4}"
+    )
+    known = re.escape(compare % struct.pack("<I", like)) + rb"\x0f\x84(.{4})"
+    places = [*re.finditer(old, image, re.DOTALL)]
+    targets = [*re.finditer(known, image, re.DOTALL)]
+    if len(places) != 1 or len(targets) != 1:
+        raise ModuleError("the comparisons to change are not there, or more than once")
+    (place,), (target,) = places, targets
+    goal = target.end() + struct.unpack("<i", target[1])[0]
+    head = compare % struct.pack("<I", code) + b"\x74\x02\xeb\x0b\xe9"
+    jump = struct.pack("<i", goal - (place.start() + len(head) + 4))
+    new = head + jump + _NO_OPERATION
+    return image[: place.start()] + new + image[place.end() :]
+
+
 def strings_of(image: bytes) -> list[str]:
     """All strings of all string tables, for checks and tests."""
     module = _Module.parse(image)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.machines.personality import Personality
-from winkube.machines.wine.module import remove_jump, replace_constants, replace_string
+from winkube.machines.wine.module import remove_jump, replace_constants, replace_string, treat_alike
 from winkube.machines.wine.recipe import BUILTINS, UNIX_LIBRARIES
 
 # path below the root -> how the file there is changed
@@ -73,3 +73,20 @@ def plan_prefixes() -> Modules:
         return remove_jump(image, length_is_zero, fill_prefix)
 
     return {f"{BUILTINS}/iphlpapi.dll": change}
+
+
+_UDP_CONNRESET, _UDP_NETRESET = 0x9800000C, 0x9800000F
+_SET_COMPATIBILITY_MODE: Final = 0x9800012C
+
+
+def plan_datagrams() -> Modules:
+    """Let programs say that unreachable networks are no errors of a UDP socket.
+
+    Go's library asks for this and has no UDP without it. Wine 10 knows its older sister
+    (unreachable ports) and says yes to it; Linux does neither to sockets that are not connected.
+    """
+
+    def change(image: bytes) -> bytes:
+        return treat_alike(image, _UDP_NETRESET, _UDP_CONNRESET, _SET_COMPATIBILITY_MODE)
+
+    return {f"{BUILTINS}/ws2_32.dll": change}
