@@ -22,6 +22,8 @@ class MetricsConfig:
     allowed_names: tuple[str, ...] = ("front-proxy-client",)
     # How often kubelets are asked while somebody reads the figures, and while nobody does.
     interval: float = 5.0
+    # What was seen once is soon looked at again: only two looks make a rate.
+    first_interval: float = 2.0
     idle_interval: float = 15.0
     idle_after: float = 60.0
     timeout: float = 4.0

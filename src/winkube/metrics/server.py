@@ -89,9 +89,11 @@ class MetricsServer:
 
     async def _pause(self) -> None:
         """Until figures are due again: soon when somebody reads them or they are incomplete."""
-        quiet = self._clock.monotonic() - self._asked > self._config.idle_after
-        idle = quiet and not self._figures.waiting
-        seconds = self._config.idle_interval if idle else self._config.interval
+        config = self._config
+        quiet = self._clock.monotonic() - self._asked > config.idle_after
+        seconds = config.idle_interval if quiet else config.interval
+        if self._figures.waiting:
+            seconds = min(config.first_interval, config.interval)
         try:
             async with asyncio.timeout(seconds):
                 await self._wanted.wait()
