@@ -245,3 +245,20 @@ def test_oldest_ended_pods_go_beyond_the_threshold() -> None:
     ]
     plan = plan_pod_gc(pods, {"n"}, {}, 2)
     assert [pod["metadata"]["name"] for pod in plan.ended] == ["p3", "p2"]
+
+
+async def test_nodes_that_come_and_go_are_told_of() -> None:
+    api, clock = FakeApi(), FakeClock()
+    recorder = EventRecorder(api, "test", clock=clock)
+    shared = Context(api, InformerPool(api), recorder, ControllerConfig(), clock)
+    controller = NodeLifecycleController(shared)
+
+    def said() -> set[str]:
+        return {event["message"] for event in api.all(EVENTS)}
+
+    async with running(shared.informers.run(), recorder.run(), controller.run()):
+        await shared.informers.synced()
+        await api.create(NODES, {"metadata": {"name": "a"}})
+        await eventually(lambda: "Node a event: Registered Node a in Controller" in said())
+        await api.delete(NODES, "a")
+        await eventually(lambda: "Node a event: Removing Node a from Controller" in said())

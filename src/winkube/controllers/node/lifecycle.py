@@ -33,6 +33,7 @@ class NodeLifecycleController(Controller):
         self._pods = self.informer(PODS)
         add_node_index(self._pods)
         self._pulses: dict[str, Pulse] = {}
+        self._known: dict[str, JsonObject] = {}
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -48,7 +49,11 @@ class NodeLifecycleController(Controller):
         node = self._nodes.get(key)
         if node is None:
             self._pulses.pop(key, None)
+            self._say_of(self._known.pop(key, None), "RemovingNode", "Removing Node {} from")
             return
+        if key not in self._known:
+            self._say_of(node, "RegisteredNode", "Registered Node {} in")
+        self._known[key] = node
         if self._is_silent(key, node):
             node = await self._mark_unknown(node)
         taints = plan_taints(node, self.clock.now(), evict=not self._all_silent())
@@ -61,6 +66,12 @@ class NodeLifecycleController(Controller):
         ready = get_condition(node, "Ready")
         if ready is not None and ready.get("status") != "True":
             await self._mark_pods(key)
+
+    def _say_of(self, node: JsonObject | None, reason: str, what: str) -> None:
+        if node is not None:
+            name = name_of(node)
+            text = f"Node {name} event: {what.format(name)} Controller"
+            self.event(node, "Normal", reason, text)
 
     def _is_silent(self, key: str, node: JsonObject) -> bool:
         now = self.clock.monotonic()
