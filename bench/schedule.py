@@ -174,7 +174,8 @@ def _placed(world: Any, shapes: Any, nodes: int, pods: int) -> None:
     }
     for number in range(pods):
         made = shapes.pod(_owned(f"old-{number}", f"app-{number % 200}"))
-        world.place(made, f"node-{number % nodes}")
+        # Every node gets as many, and the pods of a controller are on different nodes.
+        world.place(made, f"node-{(number + number // nodes) % nodes}")
 
 
 def _owned(name: str, app: str, **spec: Any) -> dict[str, Any]:
@@ -196,15 +197,16 @@ _SELECTOR = {"matchLabels": {"app": "app-7"}}
 _TERM = {"topologyKey": _HOST, "labelSelector": _SELECTOR}
 _SPREAD = {"topologyKey": _HOST, "whenUnsatisfiable": "DoNotSchedule", "maxSkew": 5}
 _APART = {"requiredDuringSchedulingIgnoredDuringExecution": [_TERM]}
-CASES: dict[str, tuple[bool, dict[str, Any]]] = {
-    # Whether every pod has a new controller, and what else it says.
-    "pod of a controller": (False, {}),
-    "first pod of a controller": (True, {}),
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    # Whose pods they are, and what else they say.
+    "pods of one controller": ("app-7", {}),
+    "pods of 200 controllers": ("app-{}", {}),
+    "pods of new controllers": ("own-{}", {}),
     "with a spread constraint": (
-        False,
+        "app-7",
         {"topologySpreadConstraints": [{**_SPREAD, "labelSelector": _SELECTOR}]},
     ),
-    "with anti-affinity": (True, {"affinity": {"podAntiAffinity": _APART}}),
+    "with anti-affinity": ("own-{}", {"affinity": {"podAntiAffinity": _APART}}),
 }
 
 
@@ -218,10 +220,8 @@ def _decision(pods: int, case: str, times: int = 300) -> float:
     world, shapes = World(), ShapeCache()
     _placed(world, shapes, 1000, pods)
     decider = Decider(default_profile(), world)
-    new, spec = CASES[case]
-    wanted = [
-        shapes.pod(_owned(f"new-{n}", f"own-{n}" if new else "app-7", **spec)) for n in range(times)
-    ]
+    app, spec = CASES[case]
+    wanted = [shapes.pod(_owned(f"new-{n}", app.format(n % 200), **spec)) for n in range(times)]
     for each in wanted[:20]:
         world.place(each, decider.choose(each) or "")
     began = time.process_time()

@@ -10,14 +10,15 @@ Two things make scores depend on other nodes. Some rules scale by the largest va
 that fit: those values are kept apart, and the heaps are filled anew when the largest changes.
 Spreading pods that belong together depends on how many of them a node and its zone have: nodes of
 one zone with equally many are alike in that, so they share a bucket, and the spreading is added to
-the top of a bucket, not to each node. While such pods are on few nodes these are looked at one by
-one and the class is shared; once they are on many, they get a class with buckets of their own.
+the top of a bucket, not to each node. The nodes that have such pods are looked at one by one, so
+that all groups of pods share the class; a group that is on many nodes and is asked for again and
+again gets a class with buckets of its own.
 """
 
 import heapq
 import math
 import random
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -34,8 +35,10 @@ from winkube.scheduler.terms import Term
 from winkube.scheduler.world import World
 
 REMEMBERED: Final = 64
-# Up to this many nodes are looked at one by one.
+# Up to this many nodes are always looked at one by one.
 FEW_NODES: Final = 32
+# A group is asked for again and again when it was meant in half of so many decisions.
+RECENT: Final = 16
 
 # The zone (None without the label), whether the node has a host name label, pods of the group.
 Bucket = tuple[str | None, bool, int]
@@ -50,13 +53,13 @@ def counter_for(pod: PodInfo, selector: LabelSelector, world: World) -> PodCount
 class Seat:
     """A node that would take pods of the class, as its scores see it."""
 
-    __slots__ = ("absolute", "bucket", "raw", "stamp", "tie")
+    __slots__ = ("absolute", "bucket", "raw", "stamp", "tie", "total")
 
     def __init__(self, absolute: int, raw: tuple[int, ...], bucket: Bucket) -> None:
         self.absolute = absolute
         self.raw = raw
         self.bucket = bucket
-        self.stamp = 0
+        self.stamp = self.total = 0
         self.tie = 0.0
 
 
@@ -172,9 +175,9 @@ class Candidates:
     def _push(self, name: str) -> None:
         seat = self.seats[name]
         self._stamp += 1
-        seat.stamp, seat.tie = self._stamp, self._tie_break()
+        seat.stamp, seat.tie, seat.total = self._stamp, self._tie_break(), self._total(seat)
         heap = self._heaps.setdefault(seat.bucket, [])
-        heapq.heappush(heap, (-self.total(seat), seat.tie, name, seat.stamp))
+        heapq.heappush(heap, (-seat.total, seat.tie, name, seat.stamp))
         if len(heap) > 4 * len(self.seats) + 64:
             heap[:] = [entry for entry in heap if self._is_valid(entry)]
             heapq.heapify(heap)
@@ -183,7 +186,7 @@ class Candidates:
         seat = self.seats.get(entry[2])
         return seat is not None and seat.stamp == entry[3]
 
-    def total(self, seat: Seat) -> int:
+    def _total(self, seat: Seat) -> int:
         """Everything but spreading, scaled among all nodes of the class."""
         found = seat.absolute
         for (plugin, weight), value, largest in zip(
@@ -218,11 +221,7 @@ class Candidates:
             for bucket in list(self._heaps)
             if (top := self._unmarked_top(bucket, marked)) is not None
         ]
-        for name, count in marked.items():
-            seat = self.seats.get(name)
-            if seat is not None:
-                raw = spread.raw((seat.bucket[0], seat.bucket[1], count))
-                found.append((raw, (-self.total(seat), seat.tie, name, 0)))
+        found += [(spread.raw(bucket), top) for bucket, top in self._marked_tops(marked).items()]
         if not found:
             return None
         least, most = min(raw for raw, _ in found), max(raw for raw, _ in found)
@@ -239,6 +238,20 @@ class Candidates:
             heapq.heappop(heap)
         del self._heaps[bucket]
         return None
+
+    def _marked_tops(self, marked: Mapping[str, int]) -> dict[Bucket, Entry]:
+        """The best of the nodes that have pods of the group, as if they had buckets."""
+        found: dict[Bucket, Entry] = {}
+        seats = self.seats
+        for name, count in marked.items():
+            seat = seats.get(name)
+            if seat is not None:
+                bucket = (seat.bucket[0], seat.bucket[1], count)
+                entry = (-seat.total, seat.tie, name, 0)
+                best = found.get(bucket)
+                if best is None or entry < best:
+                    found[bucket] = entry
+        return found
 
     def _unmarked_top(self, bucket: Bucket, marked: Mapping[str, int]) -> Entry | None:
         """The best node of a bucket that has no pod of the group."""
@@ -304,14 +317,13 @@ class CandidateCache:
         self._world = world
         self._tie_break = tie_break
         self._classes: OrderedDict[tuple[Shape, object], Candidates] = OrderedDict()
+        self._recent: deque[tuple[int, int]] = deque(maxlen=RECENT)
 
     def of(
         self, pod: PodInfo, group: LabelSelector | None, make_cycle: Callable[[PodInfo], Cycle]
     ) -> Candidates:
         """The class of a pod; its group matters only once it is on many nodes."""
-        own: LabelSelector | None = None
-        if group is not None and len(counter_for(pod, group, self._world).by_node) > self._few:
-            own = group
+        own = group if group is not None and self._is_large(pod, group) else None
         key = (pod.shape, own and (pod.namespace, own))
         found = self._classes.get(key)
         if found is None:
@@ -323,3 +335,10 @@ class CandidateCache:
         else:
             self._classes.move_to_end(key)
         return found
+
+    def _is_large(self, pod: PodInfo, group: LabelSelector) -> bool:
+        asked = (id(pod.shape), id(group))
+        self._recent.append(asked)
+        if len(counter_for(pod, group, self._world).by_node) <= self._few:
+            return False
+        return self._recent.count(asked) * 2 >= min(RECENT, len(self._recent))
