@@ -198,7 +198,7 @@ class Upgraded(web.StreamResponse):
 
 
 @asynccontextmanager
-async def take_over(request: web.Request, headers: Iterable[Header]) -> AsyncIterator[Duplex]:
+async def take_over(request: web.BaseRequest, headers: Iterable[Header]) -> AsyncIterator[Duplex]:
     """Answer 101 with these headers and give the raw connection, closed at the end.
 
     The handler has to return ``Upgraded()`` afterwards.
@@ -260,9 +260,13 @@ async def request_upgrade(
     *,
     method: str = "POST",
     ssl: tls.SSLContext | None = None,
+    server_name: str | None = None,
 ) -> Answer:
-    """Ask for an upgrade; the caller closes the Answer's duplex. Raises UpgradeError."""
-    duplex = await _connect(url, ssl)
+    """Ask for an upgrade; the caller closes the Answer's duplex. Raises UpgradeError.
+
+    ``server_name`` is whom the certificate has to name, where that is not the address.
+    """
+    duplex = await _connect(url, ssl, server_name)
     try:
         target = url.raw_path_qs
         lines = [f"{method} {target} HTTP/1.1", f"Host: {url.authority}"]
@@ -283,12 +287,18 @@ async def request_upgrade(
     return answer
 
 
-async def _connect(url: yarl.URL, ssl: tls.SSLContext | None) -> Duplex:
+async def _connect(
+    url: yarl.URL, ssl: tls.SSLContext | None, server_name: str | None = None
+) -> Duplex:
     context = ssl if url.scheme == "https" else None
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             _, duplex = await asyncio.get_running_loop().create_connection(
-                Duplex, url.host or "", url.port or 0, ssl=context
+                Duplex,
+                url.host or "",
+                url.port or 0,
+                ssl=context,
+                server_hostname=server_name if context is not None else None,
             )
     except TimeoutError as error:
         raise UpgradeError(f"dial tcp {url.host}:{url.port}: i/o timeout") from error

@@ -276,3 +276,32 @@ async def test_servers_can_read_whom_to_believe(
         assert data["requestheader-allowed-names"] == '["front-proxy-client"]'
         await made.client.delete(CONFIGMAPS, name, namespace=SYSTEM)
         await until(exists)
+
+
+async def test_connections_may_become_another_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def talk(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        async for message in socket:
+            await socket.send_str(f"{request.headers['X-Remote-User']}: {message.data}")
+        return socket
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"resources": []})
+
+    app = web.Application()
+    app.router.add_get("/apis/custom.example/v1/namespaces/n/things/t/talk", talk)
+    app.router.add_get("/apis/custom.example/{rest:.*}", answer)
+    async with stack(tmp_path, monkeypatch) as made, made.adapter(app):
+        await made.register("adapter", "custom.example/v1")
+        await until(lambda: available(made, "v1.custom.example"))
+        config = made.client_for("admin")
+        url = f"{config.server}/apis/custom.example/v1/namespaces/n/things/t/talk"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(url, ssl=config.ssl_context() or True) as socket,
+        ):
+            await socket.send_str("hello")
+            assert await socket.receive_str(timeout=5) == "kubernetes-admin: hello"

@@ -20,6 +20,7 @@ from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.kubelet import forwarded_headers, relay
 from winkube.base.types import JsonObject
+from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 
 _IDENTITY: Final = "x-remote-"
 _DISCOVERY_SECONDS: Final = 5.0
@@ -54,6 +55,8 @@ class Backends:
             headers.popall(name, None)
         headers["Accept-Encoding"] = "identity"
         headers.extend(identity_headers(user))
+        if "upgrade" in request.headers.get("Connection", "").lower():
+            return await self._join(request, remote, url, headers)
         limit = _DISCOVERY_SECONDS if discovery else None
         try:
             async with self._client().request(
@@ -72,6 +75,32 @@ class Backends:
                 return await relay(request, answer)
         except (aiohttp.ClientError, TimeoutError) as error:
             return _refusal(str(error) or "context deadline exceeded")
+
+    async def _join(
+        self, request: web.BaseRequest, remote: Remote, url: yarl.URL, headers: CIMultiDict[str]
+    ) -> web.StreamResponse:
+        """A connection that becomes another protocol (WebSocket, SPDY): bytes both ways."""
+        headers["Connection"] = "Upgrade"
+        headers["Upgrade"] = request.headers.get("Upgrade", "")
+        context = self._context(remote.ca, remote.insecure)
+        try:
+            answer = await request_upgrade(
+                url,
+                headers.items(),
+                method=request.method,
+                ssl=context,
+                server_name=remote.server_name,
+            )
+        except UpgradeError as error:
+            return _refusal(str(error))
+        if answer.duplex is None:
+            return answer.to_response()
+        try:
+            async with take_over(request, answer.headers) as client:
+                await splice(client, answer.duplex)
+        finally:
+            answer.duplex.close()
+        return Upgraded()
 
     async def fetch(self, remote: Remote, path: str) -> JsonObject:
         """A document of the server's own, for our use; raises aiohttp's errors and ApiErrors.
