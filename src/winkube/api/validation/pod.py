@@ -1,6 +1,5 @@
 """Pods and pod templates."""
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -8,6 +7,7 @@ import orjson
 
 from winkube.api import names
 from winkube.api.errors import Cause
+from winkube.api.memo import Memo
 from winkube.api.validation.common import MAX_INT32, check_ip, check_labels, check_one_of, in_range
 from winkube.api.validation.container import check_containers, check_image_spaces
 from winkube.api.validation.metadata import check_annotations
@@ -28,10 +28,12 @@ from winkube.api.validation.security import (
 from winkube.api.validation.volume import check_volumes
 from winkube.base.types import JsonObject
 
-_MAX_REMEMBERED_BYTES: Final = 16 * 1024
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _RESTARTS: Final = ("Always", "OnFailure", "Never")
 _PREEMPTIONS: Final = ("PreemptLowerPriority", "Never")
+
+
+_KNOWN: Final[Memo[tuple[Cause, ...]]] = Memo()
 
 
 def validate_pod(obj: JsonObject, problems: Problems) -> None:
@@ -39,16 +41,14 @@ def validate_pod(obj: JsonObject, problems: Problems) -> None:
     if meta.get("annotations"):
         check_pod_annotations(meta["annotations"], spec, "metadata.annotations", problems)
     text = orjson.dumps(spec)
-    # The claims of ephemeral volumes have the pod's name.
-    name = meta.get("name") or "" if b'"ephemeral":' in text else ""
-    find = _spec_causes if len(text) < _MAX_REMEMBERED_BYTES else _spec_causes.__wrapped__
-    problems.causes.extend(find(text, name))
+    if b'"ephemeral":' in text:  # the claims of such volumes have the pod's name
+        problems.causes.extend(_spec_causes(spec, meta.get("name") or ""))
+    else:
+        problems.causes.extend(_KNOWN.get(text, lambda: _spec_causes(spec, "")))
 
 
-@functools.lru_cache(maxsize=512)
-def _spec_causes(text: bytes, name: str) -> tuple[Cause, ...]:
-    """By its text: the pods of one controller have the same spec, and so the same problems."""
-    spec, problems = orjson.loads(text), Problems()
+def _spec_causes(spec: JsonObject, name: str) -> tuple[Cause, ...]:
+    problems = Problems()
     check_pod_spec(spec, "spec", problems, pod_name=name, is_pod=True)
     if not spec.get("serviceAccountName"):
         _check_no_tokens(spec, problems)

@@ -1,7 +1,6 @@
 """Pods and pod templates."""
 
-import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import orjson
@@ -9,6 +8,7 @@ import orjson
 from winkube.api import names
 from winkube.api.addresses import address_warnings
 from winkube.api.app_armor import is_stated_elsewhere
+from winkube.api.memo import Memo
 from winkube.api.validation.pod_annotations import APP_ARMOR, SECCOMP, SECCOMP_POD
 from winkube.api.validation.resources import number_of
 from winkube.api.validation.security import each_container
@@ -18,7 +18,7 @@ from winkube.api.warnings.paths import overlap_warnings
 from winkube.api.warnings.ports import port_warnings
 from winkube.base.types import JsonObject
 
-_MAX_REMEMBERED_BYTES: Final = 16 * 1024
+_KNOWN: Final[Memo[tuple[str, ...]]] = Memo()
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_SELECTOR: Final = "labelSelector: a null labelSelector results in matching no pod"
@@ -60,15 +60,8 @@ def pod_warnings(obj: JsonObject) -> list[str]:
     spec, annotations = obj.get("spec") or {}, meta.get("annotations")
     if annotations:
         return [*found, *_warnings(spec, annotations, "")]
-    text = orjson.dumps(spec)
-    if len(text) < _MAX_REMEMBERED_BYTES:
-        return [*found, *_remembered(text)] if found else list(_remembered(text))
-    return [*found, *_warnings(spec, {}, "")]
-
-
-@functools.lru_cache(maxsize=512)
-def _remembered(text: bytes) -> tuple[str, ...]:
-    return tuple(_warnings(orjson.loads(text), {}, ""))
+    known = _KNOWN.get(orjson.dumps(spec), lambda: tuple(_warnings(spec, {}, "")))
+    return [*found, *known]
 
 
 def pod_status_warnings(obj: JsonObject) -> Iterator[str]:
@@ -85,40 +78,35 @@ def template_warnings(template: JsonObject, path: str) -> Iterator[str]:
 
 
 def _warnings(spec: JsonObject, annotations: JsonObject, prefix: str) -> Iterator[str]:
+    """Most pods have few of these fields: what is not there costs nothing."""
     path, notes = f"{prefix}spec", f"{prefix}metadata.annotations"
-    yield from selector_warnings(spec.get("nodeSelector"), f"{path}.nodeSelector")
-    yield from _node_affinity(spec, f"{path}.affinity.nodeAffinity")
-    yield from _spreading(spec, f"{path}.topologySpreadConstraints")
-    for key, text in _OLD_ANNOTATIONS.items():
+    yield from _of_fields(_BEFORE_NOTES, spec, path)
+    for key in annotations and _OLD_ANNOTATIONS:
         if key in annotations:
-            yield f"{notes}[{key}]: {text}"
-    yield from _volumes(spec.get("volumes") or (), f"{path}.volumes")
-    yield from overlap_warnings(spec.get("volumes"))
-    yield from _repeated(spec.get("hostAliases") or (), "ip", f"{path}.hostAliases")
-    secrets = spec.get("imagePullSecrets") or ()
-    yield from _repeated(secrets, "name", f"{path}.imagePullSecrets")
-    for index, secret in enumerate(secrets):
-        if not secret.get("name"):
-            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
-    yield from _fractions(spec.get("overhead"), f"{path}.overhead")
+            yield f"{notes}[{key}]: {_OLD_ANNOTATIONS[key]}"
+    yield from _of_fields(_BEFORE_CONTAINERS, spec, path)
     profile = (spec.get("securityContext") or {}).get("seccompProfile")
     if profile is None and SECCOMP_POD in annotations:
         yield f"{notes}[{SECCOMP_POD}]: {_SECCOMP_TEXT}"
+    ports = False
     for container, here in each_container(spec, path):
-        yield from _container_notes(container, spec, annotations, notes, template=bool(prefix))
+        if annotations:
+            yield from _container_notes(container, spec, annotations, notes, template=bool(prefix))
         yield from _container(container, here)
-    yield from port_warnings(spec, path)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        text = "must be >= 0; negative values are invalid and will be treated as 1"
-        yield f"{path}.terminationGracePeriodSeconds: {text}"
-    yield from _pod_affinity(spec, f"{path}.affinity")
-    for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
-        yield from address_warnings(server, f"{path}.dnsConfig.nameservers[{index}]")
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
-        yield from address_warnings(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip")
+        ports = ports or bool(container.get("ports"))
+    if ports:
+        yield from port_warnings(spec, path)
+    yield from _of_fields(_AFTER_CONTAINERS, spec, path)
 
 
-def _node_affinity(spec: JsonObject, path: str) -> Iterator[str]:
+def _of_fields(table: Iterable[tuple[str, "Find"]], spec: JsonObject, path: str) -> Iterator[str]:
+    for field, find in table:
+        if spec.get(field):
+            yield from find(spec, path)
+
+
+def _node_affinity(spec: JsonObject, spec_path: str) -> Iterator[str]:
+    path = f"{spec_path}.affinity.nodeAffinity"
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
     for index, term in enumerate(terms):
@@ -129,7 +117,8 @@ def _node_affinity(spec: JsonObject, path: str) -> Iterator[str]:
         yield from term_warnings(weighted.get("preference") or {}, here, check_values=True)
 
 
-def _spreading(spec: JsonObject, path: str) -> Iterator[str]:
+def _spreading(spec: JsonObject, spec_path: str) -> Iterator[str]:
+    path = f"{spec_path}.topologySpreadConstraints"
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         key = constraint.get("topologyKey") or ""
         old = label_warning(key)
@@ -139,7 +128,8 @@ def _spreading(spec: JsonObject, path: str) -> Iterator[str]:
             yield f"{path}[{index}].{_NO_SELECTOR}"
 
 
-def _pod_affinity(spec: JsonObject, path: str) -> Iterator[str]:
+def _pod_affinity(spec: JsonObject, spec_path: str) -> Iterator[str]:
+    path = f"{spec_path}.affinity"
     for kind in ("podAffinity", "podAntiAffinity"):
         affinity = (spec.get("affinity") or {}).get(kind) or {}
         for index, term in enumerate(affinity.get(_REQUIRED) or ()):
@@ -150,8 +140,9 @@ def _pod_affinity(spec: JsonObject, path: str) -> Iterator[str]:
                 yield f"{path}.{kind}.{_PREFERRED}[{index}].podAffinityTerm.{_NO_SELECTOR}"
 
 
-def _volumes(volumes: Any, path: str) -> Iterator[str]:
-    for index, volume in enumerate(volumes):
+def _volumes(spec: JsonObject, spec_path: str) -> Iterator[str]:
+    path = f"{spec_path}.volumes"
+    for index, volume in enumerate(spec["volumes"]):
         for kind, text in _OLD_VOLUMES.items():
             if volume.get(kind) is not None:
                 yield f"{path}[{index}].{_SPELT.get(kind, kind)}: {text}"
@@ -159,6 +150,30 @@ def _volumes(volumes: Any, path: str) -> Iterator[str]:
         if template:
             here = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec"
             yield from claim_spec_warnings(template.get("spec") or {}, here)
+
+
+def _secrets(spec: JsonObject, path: str) -> Iterator[str]:
+    secrets = spec["imagePullSecrets"]
+    yield from _repeated(secrets, "name", f"{path}.imagePullSecrets")
+    for index, secret in enumerate(secrets):
+        if not secret.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
+
+
+def _grace(spec: JsonObject, path: str) -> Iterator[str]:
+    if spec["terminationGracePeriodSeconds"] < 0:
+        text = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}.terminationGracePeriodSeconds: {text}"
+
+
+def _name_servers(spec: JsonObject, path: str) -> Iterator[str]:
+    for index, server in enumerate(spec["dnsConfig"].get("nameservers") or ()):
+        yield from address_warnings(server, f"{path}.dnsConfig.nameservers[{index}]")
+
+
+def _alias_addresses(spec: JsonObject, path: str) -> Iterator[str]:
+    for index, alias in enumerate(spec["hostAliases"]):
+        yield from address_warnings(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip")
 
 
 def _repeated(entries: Any, field: str, path: str) -> Iterator[str]:
@@ -194,10 +209,13 @@ def _container_notes(
 
 
 def _container(container: JsonObject, path: str) -> Iterator[str]:
-    resources = container.get("resources") or {}
-    for name in ("memory", "ephemeral-storage"):
-        for field in ("limits", "requests"):
-            yield from _fractions(resources.get(field), f"{path}.resources.{field}", only=name)
+    resources = container.get("resources")
+    if resources:
+        for name in ("memory", "ephemeral-storage"):
+            for field in ("limits", "requests"):
+                yield from _fractions(resources.get(field), f"{path}.resources.{field}", only=name)
+    if len(container.get("env") or ()) < 2:
+        return
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         name, value = variable.get("name") or "", variable.get("value") or ""
@@ -207,3 +225,27 @@ def _container(container: JsonObject, path: str) -> Iterator[str]:
             text = f'hides previous definition of "{name}", which may be dropped when using apply'
             yield f"{path}.env[{index}]: {text}"
         seen.add(name)
+
+
+Find = Callable[[JsonObject, str], Iterable[str]]
+# In upstream's order, by the field that has to be there.
+_BEFORE_NOTES: Final[tuple[tuple[str, Find], ...]] = (
+    ("nodeSelector", lambda spec, path: selector_warnings(
+        spec["nodeSelector"], f"{path}.nodeSelector")),
+    ("affinity", _node_affinity),
+    ("topologySpreadConstraints", _spreading),
+)  # fmt: skip
+_BEFORE_CONTAINERS: Final[tuple[tuple[str, Find], ...]] = (
+    ("volumes", _volumes),
+    ("volumes", lambda spec, path: overlap_warnings(spec["volumes"])),
+    ("hostAliases", lambda spec, path: _repeated(
+        spec["hostAliases"], "ip", f"{path}.hostAliases")),
+    ("imagePullSecrets", _secrets),
+    ("overhead", lambda spec, path: _fractions(spec["overhead"], f"{path}.overhead")),
+)  # fmt: skip
+_AFTER_CONTAINERS: Final[tuple[tuple[str, Find], ...]] = (
+    ("terminationGracePeriodSeconds", _grace),
+    ("affinity", _pod_affinity),
+    ("dnsConfig", _name_servers),
+    ("hostAliases", _alias_addresses),
+)
