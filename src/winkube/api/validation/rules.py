@@ -8,6 +8,7 @@ from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
 from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
+    autoscaling,
     batch,
     certificates,
     claim,
@@ -22,6 +23,7 @@ from winkube.api.validation import (
     pod_status,
     pod_update,
     policy,
+    registration,
     replication,
     service,
     storage,
@@ -62,7 +64,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("apps", "StatefulSet"): workload.validate_stateful_set,
     ("batch", "Job"): batch.validate_job,
     ("batch", "CronJob"): batch.validate_cron_job,
-    ("autoscaling", "HorizontalPodAutoscaler"): workload.validate_autoscaler,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler,
+    ("apiregistration.k8s.io", "APIService"): registration.validate_api_service,
     ("policy", "PodDisruptionBudget"): workload.validate_budget,
     ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice,
     (_NETWORKING, "NetworkPolicy"): policy.validate_network_policy,
@@ -83,6 +86,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
 _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Pod"): pod.validate_new_pod,
     ("", "Namespace"): namespace.validate_namespace,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_new_autoscaler,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Pod"): pod_update.validate_pod_update,
@@ -99,6 +103,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "DaemonSet"): workload.validate_selector_update,
     ("apps", "StatefulSet"): workload.validate_stateful_set_update,
     ("batch", "Job"): batch.validate_job_update,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler_update,
     ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice_update,
     _SIGNING_REQUEST: certificates.validate_signing_request_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
@@ -126,6 +131,7 @@ _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Node"): node.validate_node_update,
     ("", "ReplicationController"): replication.validate_replication_controller_status,
     ("", "PersistentVolumeClaim"): claim.validate_claim_status,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler_status,
 }
 
 

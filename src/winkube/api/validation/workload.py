@@ -212,20 +212,6 @@ def validate_stateful_set_update(new: JsonObject, old: JsonObject, problems: Pro
         )
 
 
-def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:
-    spec = obj.get("spec") or {}
-    low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    if low is not None and low < 1:
-        problems.invalid("spec.minReplicas", low, "must be greater than or equal to 1")
-    check_positive(high, "spec.maxReplicas", problems)
-    if low is not None and high < low:
-        problems.invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    target = spec.get("scaleTargetRef") or {}
-    for field in ("kind", "name"):
-        if not target.get(field):
-            problems.required(f"spec.scaleTargetRef.{field}")
-
-
 def validate_budget(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
     low, high = spec.get("minAvailable"), spec.get("maxUnavailable")
