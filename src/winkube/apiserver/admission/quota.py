@@ -190,6 +190,7 @@ class ResourceQuota:
     async def _take_back(self, key: str, taken: Amounts) -> None:
         item = self._quotas.cache.get(key)
         if item is None or item.revision != self._written.get(key):
+            self._written.pop(key, None)
             return
         obj = item.load()
         status = obj.get("status") or {}
