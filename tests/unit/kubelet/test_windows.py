@@ -72,3 +72,8 @@ async def test_a_non_root_pod_may_not_be_the_administrator(windows_node: Any, po
         node.create(pod_of(securityContext={"runAsNonRoot": True, "windowsOptions": options}))
         await node.until(lambda: node.waiting() == "CreateContainerConfigError")
         assert node.status()["phase"] == "Pending"
+        await node.until(lambda: "Failed" in node.events())
+        assert node.event_text("Failed").startswith(
+            "Error: container's runAsUserName (ContainerAdministrator) which will be regarded as "
+            "root identity and will break non-root policy"
+        )

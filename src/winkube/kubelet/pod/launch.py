@@ -148,22 +148,22 @@ class Launcher:
         )
         try:
             env = await build_env(pod, container, source)
-        except StartError as error:
-            self._event(pod, container, "Warning", "Failed", f"Error: {error}")
-            raise
+            mounts = build_mounts(pod, container, volumes, env, config)
+            mounts += hosts_mount(pod, container, ips, config)
+            mounts += message_mount(pod, container, parts.attempt, config)
+            parts = replace(
+                parts,
+                env=env,
+                mounts=mounts,
+                cpus=machine.cpus,
+                memory_bytes=machine.memory_bytes,
+            )
+            return build_container(pod, container, parts, config)
         except KubeletError as error:
+            self._event(pod, container, "Warning", "Failed", f"Error: {error}")
+            if isinstance(error, StartError):
+                raise
             raise StartError("CreateContainerConfigError", str(error)) from error
-        mounts = build_mounts(pod, container, volumes, env, config)
-        mounts += hosts_mount(pod, container, ips, config)
-        mounts += message_mount(pod, container, parts.attempt, config)
-        parts = replace(
-            parts,
-            env=env,
-            mounts=mounts,
-            cpus=machine.cpus,
-            memory_bytes=machine.memory_bytes,
-        )
-        return build_container(pod, container, parts, config)
 
     async def _create(
         self,
