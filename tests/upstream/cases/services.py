@@ -362,6 +362,22 @@ CASES = [
         managed=False,
     ),
     Case(
+        "rehearsals take nothing",
+        [
+            Step("POST", f"{PATH}{DRY}", service(row))
+            for row in (
+                {},
+                {"clusterIP": "10.96.0.1"},
+                {"clusterIP": "10.95.0.1"},
+                {"type": "NodePort", **_port(nodePort=80)},
+                {"type": "NodePort", "ports": [{**port, "nodePort": 30080} for port in TWO]},
+                _local(),
+                _local(healthCheckNodePort=80),
+            )
+        ],
+        managed=False,
+    ),
+    Case(
         "status",
         [
             Step("POST", PATH, service({"type": "LoadBalancer"})),

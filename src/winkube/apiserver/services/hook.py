@@ -56,7 +56,7 @@ class _Claims:
 
 class ServiceHook:
     def __init__(self, cidr: str, node_ports: tuple[int, int]) -> None:
-        self._node_ports = node_ports
+        self._cidr, self._node_ports = cidr, node_ports
         self._addresses = address_pool(cidr)
         self._ports = port_pool(*node_ports)
 
@@ -136,6 +136,11 @@ class ServiceHook:
         problem = ""
         if number is None or number not in self._addresses:
             problem = "the provided network does not match the current range"
+            if claims.dry_run:
+                problem = (
+                    f"the provided IP ({wanted}) is not in the valid range. The range of valid "
+                    f"IPs is {self._cidr}"
+                )
         elif not claims.take(self._addresses, number):
             problem = "provided IP is already allocated"
         if problem:
