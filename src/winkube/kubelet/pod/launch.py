@@ -1,7 +1,7 @@
 """Start sandboxes and containers: the effects of a plan, one call at a time."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -75,14 +75,15 @@ class Launcher:
         self._check_backoff(pod, container, latest)
         sandbox_config = build_sandbox(pod, sandbox.attempt, self.tools.config)
         image = await self._image(pod, container, sandbox_config)
-        check_non_root(pod, container, image, windows=self.tools.config.is_windows)
         target = state.latest(str(container.get("targetContainerName") or ""))
         parts = Ingredients(
             image_ref=image.id or str(container["image"]),
             attempt=next_attempt(pod, container, latest),
             target_id="" if target is None else target.id,
         )
-        config = await self._config(pod, container, sandbox, volumes, parts)
+        with self._telling(pod, container):
+            check_non_root(pod, container, image, windows=self.tools.config.is_windows)
+            config = await self._config(pod, container, sandbox, volumes, parts)
         container_id = await self._create(pod, container, sandbox, config, sandbox_config)
         await self._start(pod, container, container_id)
         await self._post_start(pod, container, sandbox, container_id)
@@ -146,19 +147,24 @@ class Launcher:
             service_variables(self.tools.services(), namespace, links=links),
             ips,
         )
+        env = await build_env(pod, container, source)
+        mounts = build_mounts(pod, container, volumes, env, config)
+        mounts += hosts_mount(pod, container, ips, config)
+        mounts += message_mount(pod, container, parts.attempt, config)
+        parts = replace(
+            parts,
+            env=env,
+            mounts=mounts,
+            cpus=machine.cpus,
+            memory_bytes=machine.memory_bytes,
+        )
+        return build_container(pod, container, parts, config)
+
+    @contextlib.contextmanager
+    def _telling(self, pod: JsonObject, container: JsonObject) -> Iterator[None]:
+        """What is wrong with a container's settings is said in an event too."""
         try:
-            env = await build_env(pod, container, source)
-            mounts = build_mounts(pod, container, volumes, env, config)
-            mounts += hosts_mount(pod, container, ips, config)
-            mounts += message_mount(pod, container, parts.attempt, config)
-            parts = replace(
-                parts,
-                env=env,
-                mounts=mounts,
-                cpus=machine.cpus,
-                memory_bytes=machine.memory_bytes,
-            )
-            return build_container(pod, container, parts, config)
+            yield
         except KubeletError as error:
             self._event(pod, container, "Warning", "Failed", f"Error: {error}")
             if isinstance(error, StartError):
