@@ -210,8 +210,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _decision(pods: int, case: str, times: int = 300) -> float:
-    """Microseconds of one decision among so many pods."""
+def _decision(pods: int, case: str, times: int = 420) -> float:
+    """Microseconds of one decision among so many pods, once every group has been met."""
     from winkube.scheduler.decision import Decider
     from winkube.scheduler.profile import default_profile
     from winkube.scheduler.shape import ShapeCache
@@ -221,13 +221,17 @@ def _decision(pods: int, case: str, times: int = 300) -> float:
     _placed(world, shapes, 1000, pods)
     decider = Decider(default_profile(), world)
     app, spec = CASES[case]
-    wanted = [shapes.pod(_owned(f"new-{n}", app.format(n % 200), **spec)) for n in range(times)]
-    for each in wanted[:20]:
+    new = app.startswith("own")
+    wanted = [
+        shapes.pod(_owned(f"new-{n}", app.format(n if new else n % 200), **spec))
+        for n in range(times)
+    ]
+    for each in wanted[:220]:
         world.place(each, decider.choose(each) or "")
     began = time.process_time()
-    for each in wanted[20:]:
+    for each in wanted[220:]:
         world.place(each, decider.choose(each) or "")
-    return (time.process_time() - began) / (times - 20) * 1e6
+    return (time.process_time() - began) / (times - 220) * 1e6
 
 
 def _preemption(nodes: int, times: int = 10) -> float:

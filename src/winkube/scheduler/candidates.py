@@ -53,14 +53,15 @@ def counter_for(pod: PodInfo, selector: LabelSelector, world: World) -> PodCount
 class Seat:
     """A node that would take pods of the class, as its scores see it."""
 
-    __slots__ = ("absolute", "bucket", "raw", "stamp", "tie", "total")
+    __slots__ = ("absolute", "bucket", "entry", "raw", "stamp")
 
     def __init__(self, absolute: int, raw: tuple[int, ...], bucket: Bucket) -> None:
         self.absolute = absolute
         self.raw = raw
         self.bucket = bucket
-        self.stamp = self.total = 0
-        self.tie = 0.0
+        self.stamp = 0
+        # As it is in the heap.
+        self.entry: Entry = (0, 0.0, "", 0)
 
 
 class Candidates:
@@ -175,9 +176,10 @@ class Candidates:
     def _push(self, name: str) -> None:
         seat = self.seats[name]
         self._stamp += 1
-        seat.stamp, seat.tie, seat.total = self._stamp, self._tie_break(), self._total(seat)
+        seat.stamp = self._stamp
+        seat.entry = (-self._total(seat), self._tie_break(), name, seat.stamp)
         heap = self._heaps.setdefault(seat.bucket, [])
-        heapq.heappush(heap, (-seat.total, seat.tie, name, seat.stamp))
+        heapq.heappush(heap, seat.entry)
         if len(heap) > 4 * len(self.seats) + 64:
             heap[:] = [entry for entry in heap if self._is_valid(entry)]
             heapq.heapify(heap)
@@ -241,17 +243,22 @@ class Candidates:
 
     def _marked_tops(self, marked: Mapping[str, int]) -> dict[Bucket, Entry]:
         """The best of the nodes that have pods of the group, as if they had buckets."""
-        found: dict[Bucket, Entry] = {}
+        found: dict[int, dict[Bucket, Entry]] = {}
         seats = self.seats
         for name, count in marked.items():
             seat = seats.get(name)
             if seat is not None:
-                bucket = (seat.bucket[0], seat.bucket[1], count)
-                entry = (-seat.total, seat.tie, name, 0)
-                best = found.get(bucket)
-                if best is None or entry < best:
-                    found[bucket] = entry
-        return found
+                tops = found.get(count)
+                if tops is None:
+                    tops = found[count] = {}
+                best = tops.get(seat.bucket)
+                if best is None or seat.entry < best:
+                    tops[seat.bucket] = seat.entry
+        return {
+            (zone, has_host, count): entry
+            for count, tops in found.items()
+            for (zone, has_host, _), entry in tops.items()
+        }
 
     def _unmarked_top(self, bucket: Bucket, marked: Mapping[str, int]) -> Entry | None:
         """The best node of a bucket that has no pod of the group."""
