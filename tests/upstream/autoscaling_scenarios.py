@@ -88,7 +88,7 @@ SCENARIOS: Final = [
     Scenario("no group", spec(CPU, scaleTargetRef={**TARGET, "apiVersion": "x/v1"}), (BUSY,)),
     Scenario(
         "a kind without a scale",
-        spec(CPU, scaleTargetRef={"apiVersion": "v1", "kind": "Pod", "name": "p0"}),
+        spec(CPU, scaleTargetRef={**TARGET, "kind": "ControllerRevision"}),
         (BUSY,),
     ),
     Scenario("zero replicas", spec(CPU), (), replicas=0),
