@@ -8,8 +8,11 @@ from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
 from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
+    admission,
+    attachment,
     autoscaling,
     batch,
+    budget,
     certificates,
     claim,
     config,
@@ -17,6 +20,7 @@ from winkube.api.validation import (
     event,
     limits,
     namespace,
+    network_class,
     node,
     persistent_volume,
     pod,
@@ -25,13 +29,16 @@ from winkube.api.validation import (
     policy,
     registration,
     replication,
+    revision,
     service,
     storage,
     webhooks,
     workload,
+    workload_status,
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.repeated import repeat_metadata
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject, Problems], None]
@@ -51,13 +58,14 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("", "Endpoints"): endpoints.validate_endpoints,
     ("", "ConfigMap"): config.validate_config_map,
     ("", "Secret"): config.validate_secret,
-    ("", "Node"): node.validate_node,
     ("", "Event"): event.validate_event,
+    ("", "Node"): node.validate_node,
     ("", "ResourceQuota"): limits.validate_quota,
     ("", "LimitRange"): limits.validate_limit_range,
     ("", "ReplicationController"): replication.validate_replication_controller,
     ("", "PersistentVolume"): persistent_volume.validate_volume,
     ("", "PersistentVolumeClaim"): claim.validate_claim,
+    ("apps", "ControllerRevision"): revision.validate_revision,
     ("apps", "Deployment"): workload.validate_deployment,
     ("apps", "ReplicaSet"): workload.validate_replica_set,
     ("apps", "DaemonSet"): workload.validate_daemon_set,
@@ -66,10 +74,19 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("batch", "CronJob"): batch.validate_cron_job,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler,
     ("apiregistration.k8s.io", "APIService"): registration.validate_api_service,
-    ("policy", "PodDisruptionBudget"): workload.validate_budget,
+    ("policy", "PodDisruptionBudget"): budget.validate_budget,
     ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice,
     (_NETWORKING, "NetworkPolicy"): policy.validate_network_policy,
     (_NETWORKING, "Ingress"): policy.validate_ingress,
+    (_NETWORKING, "IngressClass"): network_class.validate_ingress_class,
+    (_NETWORKING, "IPAddress"): network_class.validate_address,
+    (_NETWORKING, "ServiceCIDR"): network_class.validate_range,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): (
+        admission.validate_policy_binding
+    ),
+    (_STORAGE, "VolumeAttachment"): attachment.validate_attachment,
+    (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity,
+    (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class,
     (_RBAC, "Role"): policy.validate_role,
     (_RBAC, "ClusterRole"): policy.validate_role,
     (_RBAC, "RoleBinding"): policy.validate_role_binding,
@@ -84,6 +101,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
 }
 _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {
+    ("storage.k8s.io", "VolumeAttachment"): attachment.validate_new_attachment,
     ("", "Pod"): pod.validate_new_pod,
     ("", "Namespace"): namespace.validate_namespace,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_new_autoscaler,
@@ -100,7 +118,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "PersistentVolumeClaim"): claim.validate_claim_update,
     ("apps", "Deployment"): workload.validate_selector_update,
     ("apps", "ReplicaSet"): workload.validate_selector_update,
-    ("apps", "DaemonSet"): workload.validate_selector_update,
+    ("apps", "DaemonSet"): workload.validate_daemon_set_update,
+    ("apps", "ControllerRevision"): revision.validate_revision_update,
     ("apps", "StatefulSet"): workload.validate_stateful_set_update,
     ("batch", "Job"): batch.validate_job_update,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler_update,
@@ -109,6 +128,12 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
     (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
+    (_STORAGE, "VolumeAttachment"): attachment.validate_attachment_update,
+    (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity_update,
+    (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class_update,
+    (_NETWORKING, "IngressClass"): network_class.validate_ingress_class_update,
+    (_NETWORKING, "IPAddress"): network_class.validate_address_update,
+    (_NETWORKING, "ServiceCIDR"): network_class.validate_range_update,
     ("scheduling.k8s.io", "PriorityClass"): limits.validate_priority_class_update,
     ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class_update,
 }
@@ -132,6 +157,11 @@ _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "ReplicationController"): replication.validate_replication_controller_status,
     ("", "PersistentVolumeClaim"): claim.validate_claim_status,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler_status,
+    ("apps", "Deployment"): workload_status.validate_deployment_status,
+    ("apps", "ReplicaSet"): workload_status.validate_replica_set_status,
+    ("apps", "StatefulSet"): workload_status.validate_stateful_set_status,
+    ("apps", "DaemonSet"): workload_status.validate_daemon_set_status,
+    ("policy", "PodDisruptionBudget"): budget.validate_budget_status,
 }
 
 
@@ -152,7 +182,7 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
     validate_metadata_update(metadata(new), metadata(old), problems)
     if problems:
         # Upstream looks at metadata for all kinds, and each kind does again: causes are repeated.
-        _repeat_metadata(kind, new, old, problems)
+        repeat_metadata(kind, new, old, part, problems)
     change = _STATUS_UPDATE.get(key) if part == "status" else None
     if change is not None:
         change(new, old, problems)
@@ -168,18 +198,18 @@ def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str =
 
 
 # Their updates look at the change first, and then at the object themselves.
-_CHANGE_FIRST: Final = {("", "Service")}
-
-
-_METADATA_AGAIN: Final[Mapping[tuple[str, str], str]] = {}
-
-
-def _repeat_metadata(kind: Kind, new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    for look in _METADATA_AGAIN.get((kind.group, kind.kind), "u"):
-        if look == "u":
-            validate_metadata_update(metadata(new), metadata(old), problems)
-        else:
-            validate_metadata(kind, new.get("metadata"), problems)
+_CHANGE_FIRST: Final = {
+    ("", "Service"),
+    ("apps", "DaemonSet"),
+    ("apps", "StatefulSet"),
+    ("apps", "ControllerRevision"),
+    (_STORAGE, "VolumeAttachment"),
+    (_STORAGE, "CSIStorageCapacity"),
+    (_STORAGE, "VolumeAttributesClass"),
+    (_NETWORKING, "IngressClass"),
+    (_NETWORKING, "IPAddress"),
+    (_NETWORKING, "ServiceCIDR"),
+}
 
 
 def _notes(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:

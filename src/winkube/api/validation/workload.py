@@ -1,22 +1,22 @@
 """Deployments and the other kinds that make pods from a template."""
 
-from typing import Any, Final
+from typing import Final
 
 from winkube.api import names
 from winkube.api.decode import clone
-from winkube.api.errors import BadRequestError
 from winkube.api.selectors import from_label_selector
 from winkube.api.validation.claim import check_claim_spec
 from winkube.api.validation.common import (
     check_at_most_100_percent,
     check_immutable,
     check_int_or_percent,
+    check_labels,
     check_nonnegative,
     check_one_of,
-    check_positive,
     check_selector,
     is_zero,
 )
+from winkube.api.validation.metadata import check_annotations
 from winkube.api.validation.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -32,41 +32,50 @@ def _check_counts(spec: JsonObject, fields: tuple[str, ...], problems: Problems)
         check_nonnegative(spec.get(field), f"spec.{field}", problems)
 
 
-def _check_workload_selector(spec: JsonObject, kind: str, problems: Problems) -> None:
-    """The selector, and that the template's labels meet it."""
+def _check_selector(
+    spec: JsonObject, kind: str, problems: Problems, unreadable: str = "invalid label selector"
+) -> bool:
+    """The selector, and that the template's labels meet it; whether it can be read."""
     selector = spec.get("selector")
     if selector is None:
         problems.required("spec.selector")
-    else:
-        check_selector(selector, "spec.selector", problems)
-        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            text = f"empty selector is invalid for {kind.lower()}"
-            problems.invalid("spec.selector", selector, text)
-    template = spec.get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels")
-    if not _matches(selector, labels):
+    before = len(problems.causes)
+    check_selector(selector, "spec.selector", problems)
+    readable = len(problems.causes) == before
+    if selector is not None and not _says_something(selector):
+        problems.invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
+    if not readable:
+        problems.invalid("spec.selector", _in_order(selector or {}), unreadable)
+    elif selector is None or _says_something(selector):
+        _check_matches(selector, spec, problems)
+    return readable
+
+
+def _in_order(selector: JsonObject) -> JsonObject:
+    if "matchLabels" not in selector:
+        return selector
+    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+
+
+def _says_something(selector: JsonObject) -> bool:
+    return bool(selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def _check_matches(selector: JsonObject | None, spec: JsonObject, problems: Problems) -> None:
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if selector is None or not from_label_selector(selector).matches(labels or {}):
         problems.invalid(
             "spec.template.metadata.labels",
-            labels or None,
+            dict(sorted(labels.items())) if labels else None,
             "`selector` does not match template `labels`",
         )
-    check_template(template, "spec.template", problems)
-
-
-def _matches(selector: JsonObject | None, labels: Any) -> bool:
-    if not selector:
-        return selector is not None  # none at all matches nothing, an empty one is not asked
-    try:
-        return from_label_selector(selector).matches(labels)
-    except BadRequestError:
-        return True
 
 
 def _check_always_running(spec: JsonObject, kind: str, problems: Problems) -> None:
     pod = (spec.get("template") or {}).get("spec") or {}
-    if pod.get("restartPolicy") not in ("Always", None, ""):
-        path = "spec.template.spec.restartPolicy"
-        problems.unsupported(path, pod["restartPolicy"], ("Always",))
+    policy = pod.get("restartPolicy")
+    if policy != "Always":
+        problems.unsupported("spec.template.spec.restartPolicy", policy or "", ("Always",))
     if pod.get("activeDeadlineSeconds") is not None:
         problems.forbidden(
             "spec.template.spec.activeDeadlineSeconds",
@@ -74,11 +83,16 @@ def _check_always_running(spec: JsonObject, kind: str, problems: Problems) -> No
         )
 
 
+def _check_replicated(spec: JsonObject, problems: Problems) -> None:
+    if _check_selector(spec, "deployment", problems):
+        check_template(spec.get("template") or {}, "spec.template", problems)
+        _check_always_running(spec, "ReplicaSet", problems)
+
+
 def validate_deployment(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
     _check_counts(spec, ("replicas",), problems)
-    _check_workload_selector(spec, "Deployment", problems)
-    _check_always_running(spec, "ReplicaSet", problems)
+    _check_replicated(spec, problems)
     _check_deployment_strategy(spec.get("strategy") or {}, problems)
     counts = ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     _check_counts(spec, counts, problems)
@@ -97,9 +111,18 @@ def _check_deployment_strategy(strategy: JsonObject, problems: Problems) -> None
                 f"{path}.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"
             )
     elif kind != "RollingUpdate":
-        problems.unsupported(path, strategy, ("Recreate", "RollingUpdate"))
+        problems.unsupported(path, _shown(strategy), ("Recreate", "RollingUpdate"))
     else:
         _check_rolling(rolling or {}, f"{path}.rollingUpdate", problems)
+
+
+def _shown(strategy: JsonObject) -> JsonObject:
+    """As upstream's own type prints itself."""
+    rolling = strategy.get("rollingUpdate")
+    shown = {"MaxUnavailable": 0, "MaxSurge": 0}
+    if rolling is not None:
+        shown |= {f"{key[0].upper()}{key[1:]}": value for key, value in rolling.items()}
+    return {"Type": strategy.get("type"), "RollingUpdate": None if rolling is None else shown}
 
 
 def _check_rolling(rolling: JsonObject, path: str, problems: Problems) -> None:
@@ -112,36 +135,47 @@ def _check_rolling(rolling: JsonObject, path: str, problems: Problems) -> None:
 
 
 def validate_selector_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    """Deployment, ReplicaSet, DaemonSet: the selector is for life."""
+    """Deployment, ReplicaSet: the selector is for life."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
     check_immutable(after.get("selector"), before.get("selector"), "spec.selector", problems)
+
+
+def validate_daemon_set_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    validate_selector_update(new, old, problems)
+    validate_daemon_set(new, problems)
 
 
 def validate_replica_set(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
     _check_counts(spec, ("replicas", "minReadySeconds"), problems)
-    _check_workload_selector(spec, "ReplicaSet", problems)
-    _check_always_running(spec, "ReplicaSet", problems)
+    _check_replicated(spec, problems)
 
 
 def validate_daemon_set(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
-    _check_workload_selector(spec, "DaemonSet", problems)
+    selector = spec.get("selector")
+    before = len(problems.causes)
+    check_selector(selector, "spec.selector", problems)
+    if len(problems.causes) == before:
+        _check_matches(selector, spec, problems)
+    if selector is not None and not _says_something(selector):
+        problems.invalid("spec.selector", selector, "empty selector is invalid for daemonset")
+    check_template(spec.get("template") or {}, "spec.template", problems)
     _check_always_running(spec, "DaemonSet", problems)
-    _check_counts(spec, ("minReadySeconds", "revisionHistoryLimit"), problems)
-    strategy = spec.get("updateStrategy") or {}
-    path = "spec.updateStrategy"
+    _check_counts(spec, ("minReadySeconds",), problems)
+    strategy, path = spec.get("updateStrategy") or {}, "spec.updateStrategy"
     if strategy.get("type") == "RollingUpdate":
         _check_daemon_rolling(strategy.get("rollingUpdate") or {}, path, problems)
     elif strategy.get("type") != "OnDelete":
-        problems.unsupported(path, strategy, ("RollingUpdate", "OnDelete"))
+        problems.unsupported(path, _shown(strategy), ("RollingUpdate", "OnDelete"))
+    _check_counts(spec, ("revisionHistoryLimit",), problems)
 
 
 def _check_daemon_rolling(rolling: JsonObject, path: str, problems: Problems) -> None:
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-    for field, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
-        check_int_or_percent(value, f"{path}.rollingUpdate.{field}", problems)
-        check_at_most_100_percent(value, f"{path}.rollingUpdate.{field}", problems)
+    for check in (check_int_or_percent, check_at_most_100_percent):
+        check(unavailable, f"{path}.rollingUpdate.maxUnavailable", problems)
+        check(surge, f"{path}.rollingUpdate.maxSurge", problems)
     if not is_zero(unavailable) and not is_zero(surge):
         text = "may not be set when maxUnavailable is non-zero"
         problems.invalid(f"{path}.rollingUpdate.maxSurge", surge, text)
@@ -150,7 +184,7 @@ def _check_daemon_rolling(rolling: JsonObject, path: str, problems: Problems) ->
         problems.required(f"{path}.rollingUpdate.maxUnavailable", text)
 
 
-def validate_stateful_set(obj: JsonObject, problems: Problems) -> None:
+def validate_stateful_set(obj: JsonObject, problems: Problems, *, new: bool = True) -> None:
     spec = clone(obj.get("spec") or {})
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
@@ -162,17 +196,33 @@ def validate_stateful_set(obj: JsonObject, problems: Problems) -> None:
         if retention.get(field) is not None:
             path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
             check_one_of(retention[field], ("Retain", "Delete"), path, problems)
-    _check_counts(spec, ("replicas", "minReadySeconds"), problems)
-    service = spec.get("serviceName")
-    if service:
-        problems.all_invalid("spec.serviceName", service, names.dns_label_problems(service))
     claims = spec.get("volumeClaimTemplates") or ()
-    for index, claim in enumerate(claims):
+    for index, claim in enumerate(claims if new else ()):
         path = f"spec.volumeClaimTemplates[{index}].spec"
         check_claim_spec(claim.get("spec") or {}, path, problems)
+    _check_counts(spec, ("replicas", "minReadySeconds"), problems)
+    start = (spec.get("ordinals") or {}).get("start")
+    check_nonnegative(start, "spec.ordinals.start", problems)
+    service = spec.get("serviceName")
+    if service and new:
+        problems.all_invalid("spec.serviceName", service, names.dns_label_problems(service))
     _add_claim_volumes(spec, [(claim.get("metadata") or {}).get("name") for claim in claims])
-    _check_workload_selector(spec, "StatefulSet", problems)
+    if _check_selector(spec, "statefulset", problems, unreadable=""):
+        _check_stateful_template(spec.get("template") or {}, problems)
     _check_always_running(spec, "StatefulSet", problems)
+
+
+def _check_stateful_template(template: JsonObject, problems: Problems) -> None:
+    """Its notes are looked at twice, as upstream does."""
+    pod = {
+        key: value
+        for key, value in (template.get("spec") or {}).items()
+        if key not in ("hostname", "subdomain")
+    }
+    check_template({**template, "spec": pod}, "spec.template", problems)
+    notes = template.get("metadata") or {}
+    check_labels(notes.get("labels"), "spec.template.labels", problems)
+    check_annotations(notes.get("annotations"), "spec.template.annotations", problems)
 
 
 def _add_claim_volumes(spec: JsonObject, claims: list[str | None]) -> None:
@@ -180,7 +230,8 @@ def _add_claim_volumes(spec: JsonObject, claims: list[str | None]) -> None:
     pod = (spec.get("template") or {}).get("spec") or {}
     kept = [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
     provided = [
-        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims if name
+        {"name": name, "persistentVolumeClaim": {"claimName": name}}
+        for name in dict.fromkeys(name or "" for name in claims)
     ]
     if provided:
         pod["volumes"] = provided + kept
@@ -190,17 +241,20 @@ def _check_stateful_strategy(strategy: JsonObject, problems: Problems) -> None:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     path = "spec.updateStrategy"
     if kind == "OnDelete" and rolling is not None:
+        shown = {"Partition": rolling.get("partition") or 0, "MaxUnavailable": None}
         problems.invalid(
-            f"{path}.rollingUpdate", rolling, "only allowed for updateStrategy 'RollingUpdate'"
+            f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'"
         )
     elif kind == "RollingUpdate":
         partition = (rolling or {}).get("partition")
         check_nonnegative(partition, f"{path}.rollingUpdate.partition", problems)
     elif kind != "OnDelete":
-        problems.invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")
+        shown = {"Type": kind, "RollingUpdate": rolling}
+        problems.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
 def validate_stateful_set_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    validate_stateful_set(new, problems, new=False)
     after, before = new.get("spec") or {}, old.get("spec") or {}
     fixed = {*after, *before} - set(_STATEFUL_MUTABLE)
     if any(after.get(field) != before.get(field) for field in fixed):
@@ -210,15 +264,3 @@ def validate_stateful_set_update(new: JsonObject, old: JsonObject, problems: Pro
             "'template', 'updateStrategy', 'revisionHistoryLimit', "
             "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
         )
-
-
-def validate_budget(obj: JsonObject, problems: Problems) -> None:
-    spec = obj.get("spec") or {}
-    low, high = spec.get("minAvailable"), spec.get("maxUnavailable")
-    if low is not None and high is not None:
-        problems.invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
-    for field, value in (("minAvailable", low), ("maxUnavailable", high)):
-        if value is not None:
-            check_int_or_percent(value, f"spec.{field}", problems)
-            check_at_most_100_percent(value, f"spec.{field}", problems)
-    check_selector(spec.get("selector"), "spec.selector", problems)

@@ -77,6 +77,8 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
     if (kind.group, kind.plural) == ("", "services"):
         drop_left_behind(new, old)
+    if (kind.group, kind.plural) == ("apps", "statefulsets"):
+        drop_unavailable(new, old)
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0
@@ -269,6 +271,21 @@ def _api_service(obj: JsonObject, user: User) -> None:
         obj["status"] = {"conditions": [local_condition(obj["metadata"]["creationTimestamp"])]}
 
 
+def _stateful_set(obj: JsonObject, user: User) -> None:
+    _empty_status(obj, user)
+    drop_unavailable(obj, {})
+
+
+def drop_unavailable(new: JsonObject, old: JsonObject) -> None:
+    """The feature MaxUnavailableStatefulSet is off: its field is kept only where it is in use."""
+    rolling, before = (
+        ((obj.get("spec") or {}).get("updateStrategy") or {}).get("rollingUpdate") or {}
+        for obj in (new, old)
+    )
+    if "maxUnavailable" not in before:
+        rolling.pop("maxUnavailable", None)
+
+
 _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] = {
     ("", "pods"): _pod,
     ("", "namespaces"): _namespace,
@@ -280,7 +297,7 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("apiregistration.k8s.io", "apiservices"): _api_service,
     ("apps", "deployments"): _empty_status,
     ("apps", "replicasets"): _no_replicas,
-    ("apps", "statefulsets"): _empty_status,
+    ("apps", "statefulsets"): _stateful_set,
     ("apps", "daemonsets"): _daemon_set,
     ("batch", "jobs"): _job,
     ("batch", "cronjobs"): _empty_status,
