@@ -163,7 +163,7 @@ def test_mirror_pod_opens_nothing(place: Place) -> None:
     pod["spec"]["volumes"][0]["secret"]["secretName"] = "s-p2"
     answer = place.own("POST", f"{place.root}/pods", pod)
     assert answer.status == 403
-    assert "can not create pods that reference" in answer.message
+    assert "a mirror pod may not reference service accounts" in answer.message
     plain = {"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]}
     mirror = {"metadata": {"name": "m", "annotations": notes}, "spec": plain}
     assert place.own("POST", f"{place.root}/pods", mirror).status == 201
