@@ -39,19 +39,20 @@ def row_conditions(kind: Kind, obj: JsonObject) -> list[JsonObject]:
     return pod_row_conditions(obj) if (kind.group, kind.kind) == ("", "Pod") else []
 
 
-_TYPES = {"#": "integer", "?": "boolean"}
+_TYPES = {"#": "integer", "?": "boolean", "@": "date", "=": "string"}
+_NAMES = frozenset({"Name", "Attacher="})  # columns that hold names of objects
 
 
 @functools.cache
 def _column(header: str) -> JsonObject:
-    """``+Name`` is wide only; a last ``#`` is an integer column, ``?`` a boolean one."""
+    """``+Name`` is wide only; a last sign says the column's type."""
     wide, text = header.startswith("+"), header.removeprefix("+")
     type_ = _TYPES.get(text[-1], "string")
-    title = text if type_ == "string" else text[:-1]
+    title = text[:-1] if text[-1] in _TYPES else text
     return {
         "name": title,
         "type": type_,
-        "format": "name" if title == "Name" else "",
+        "format": "name" if text in _NAMES else "",
         "description": _NAME_DESCRIPTION if title == "Name" else "",
         "priority": 1 if wide else 0,
     }

@@ -86,8 +86,31 @@ def _partial(obj: JsonObject, output: Output) -> JsonObject:
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"{_META_GROUP}/{output.version}",
-        "metadata": obj["metadata"],
+        "metadata": _shown_metadata(obj),
     }
+
+
+# Annotations that stand for fields of another version: not part of the metadata alone.
+_FIELDS_AS_NOTES: Final = {
+    "DaemonSet": ("deprecated.daemonset.template.generation",),
+    "HorizontalPodAutoscaler": (
+        "autoscaling.alpha.kubernetes.io/conditions",
+        "autoscaling.alpha.kubernetes.io/current-metrics",
+        "autoscaling.alpha.kubernetes.io/metrics",
+        "autoscaling.alpha.kubernetes.io/behavior",
+    ),
+}
+
+
+def _shown_metadata(obj: JsonObject) -> JsonObject:
+    metadata: JsonObject = obj["metadata"]
+    hidden = _FIELDS_AS_NOTES.get(obj.get("kind", ""))
+    notes = metadata.get("annotations")
+    if not hidden or not notes:
+        return metadata
+    shown = {key: notes[key] for key in notes if key not in hidden}
+    rest = {key: metadata[key] for key in metadata if key != "annotations"}
+    return {**rest, "annotations": shown} if shown else rest
 
 
 def list_pieces(kind: Kind, metadata: JsonObject, items: Sequence[Item]) -> list[bytes]:

@@ -18,7 +18,15 @@ from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
 from winkube.apiserver.registry.listing import ListParams, Selection, list_items
 from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
-from winkube.apiserver.registry.update import WHOLE, Part, check_version, require_identity, update
+from winkube.apiserver.registry.strategy import put_creates, returns_deleted
+from winkube.apiserver.registry.update import (
+    WHOLE,
+    Part,
+    check_version,
+    require_identity,
+    require_name,
+    update,
+)
 from winkube.apiserver.render import Renderer
 from winkube.apiserver.typed import header_fault, unregistered
 from winkube.apiserver.watch import WatchServer
@@ -27,20 +35,10 @@ from winkube.base.types import JsonObject
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-# Kinds whose deletion answers with the object instead of a Status (ReturnDeletedObject upstream).
-_RETURNED: Final = frozenset(
-    {
-        "pods",
-        "podtemplates",
-        "persistentvolumeclaims",
-        "persistentvolumes",
-        "resourcequotas",
-        "serviceaccounts",
-        "services",
-    }
+_JOB_PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to"
+    " remove them or set propagationPolicy=Orphan to suppress this warning"
 )
-
-
 _NO_VERBS: Final = frozenset({"HEAD", "OPTIONS", "TRACE"})
 
 
@@ -121,13 +119,21 @@ class Verbs:
         served = call.served
         document = await decode_as(served.kind.kind, raw, call.request)
         obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
-        key = served.key(*call.place)
-        current = served.cache.get(key)
+        current = served.cache.get(served.key(*call.place))
         if current is None:
-            raise not_found(served, call.target.name)
+            return await self._create_by_put(call, obj, options, part)
         require_identity(served, obj, current)
         item = await update(self._registry, served, current, obj, options, part)
         return self.answer(call, item)
+
+    async def _create_by_put(
+        self, call: Call, obj: JsonObject, options: WriteOptions, part: Part
+    ) -> web.Response:
+        if part.name or not put_creates(call.served.kind):
+            raise not_found(call.served, call.target.name)
+        require_name(obj, call.target.name)
+        item = await create(self._registry, call.served, call.target.namespace, obj, options)
+        return self.answer(call, item, 201)
 
     async def _apply(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
@@ -144,12 +150,16 @@ class Verbs:
             raise not_allowed()
         options = DeleteOptions.parse(await self._delete_body(call), call.query)
         write = WriteOptions(call.user, dry_run=options.dry_run)
+        call.warnings = write.warnings
+        kind = call.served.kind
+        if (kind.group, kind.plural) == ("batch", "jobs") and not options.says_propagation:
+            write.warnings.append(_JOB_PODS_STAY)
         outcome = await delete(self._registry, call.served, call.place, options, write)
         return self._deleted(call, outcome, options)
 
     def _deleted(self, call: Call, outcome: Deletion, options: DeleteOptions) -> web.Response:
         kind = call.served.kind
-        if outcome.gone and kind.plural not in _RETURNED:
+        if outcome.gone and not returns_deleted(kind):
             details: JsonObject = {
                 "name": outcome.item.name,
                 **({"group": kind.group} if kind.group else {}),

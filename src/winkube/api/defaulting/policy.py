@@ -62,6 +62,50 @@ def default_csi_driver(obj: JsonObject) -> None:
             spec[field] = value
 
 
+def default_flow_schema(obj: JsonObject) -> None:
+    spec = obj.setdefault("spec", {})
+    if not spec.get("matchingPrecedence"):
+        spec["matchingPrecedence"] = 1000
+
+
+def default_priority_level(obj: JsonObject) -> None:
+    spec = obj.setdefault("spec", {})
+    limited, exempt = spec.get("limited"), spec.get("exempt")
+    if spec.get("type") == "Exempt" and exempt is None:
+        exempt = spec["exempt"] = {}
+    if exempt is not None:
+        exempt.setdefault("nominalConcurrencyShares", 0)
+        exempt.setdefault("lendablePercent", 0)
+    if limited is not None:
+        for field, value in (("nominalConcurrencyShares", 30), ("lendablePercent", 0)):
+            if limited.get(field) is None:
+                limited[field] = value
+        queuing = (limited.get("limitResponse") or {}).get("queuing")
+        if queuing is not None:
+            for field, value in (("handSize", 8), ("queues", 64), ("queueLengthLimit", 50)):
+                queuing[field] = queuing.get(field) or value
+
+
+def default_device_claim(obj: JsonObject) -> None:
+    """ResourceClaim: one device, unless the request says otherwise."""
+    _default_device_requests(obj.get("spec") or {})
+
+
+def default_device_claim_template(obj: JsonObject) -> None:
+    _default_device_requests((obj.get("spec") or {}).get("spec") or {})
+
+
+def _default_device_requests(spec: JsonObject) -> None:
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        for wanted in (request.get("exactly"), *(request.get("firstAvailable") or ())):
+            if wanted is None:
+                continue
+            if not wanted.get("allocationMode"):
+                wanted["allocationMode"] = "ExactCount"
+            if wanted["allocationMode"] == "ExactCount" and not wanted.get("count"):
+                wanted["count"] = 1
+
+
 def default_priority_class(obj: JsonObject) -> None:
     obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 

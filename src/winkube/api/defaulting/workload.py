@@ -9,6 +9,8 @@ from winkube.api.meta import metadata
 from winkube.base.types import JsonObject
 
 _MAX_INT32: Final = 2**31 - 1
+# A field of a former version: it travels in an annotation that every DaemonSet has.
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def _fill(target: JsonObject, **values: Any) -> None:
@@ -43,8 +45,12 @@ def default_daemon_set(obj: JsonObject) -> None:
     if strategy["type"] == "RollingUpdate":
         _fill(strategy, rollingUpdate={})
         _fill(strategy["rollingUpdate"], maxUnavailable=1, maxSurge=0)
+    elif strategy.get("rollingUpdate") is not None:
+        _fill(strategy["rollingUpdate"], maxUnavailable=0, maxSurge=0)
     _fill(spec, revisionHistoryLimit=10)
     default_template(spec.get("template"))
+    notes = obj.setdefault("metadata", {}).get("annotations") or {}
+    obj["metadata"]["annotations"] = {TEMPLATE_GENERATION: "0", **notes}
 
 
 def default_stateful_set(obj: JsonObject) -> None:

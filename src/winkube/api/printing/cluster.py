@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from winkube.api.meta import get_condition
+from winkube.api.meta import get_condition, metadata
 from winkube.api.printing.age import human_duration
-from winkube.api.printing.core import balancer_text
 from winkube.api.printing.printer import (
     NONE,
     Printer,
@@ -38,6 +37,17 @@ def _endpoint_slice(obj: JsonObject, now: float) -> list[Any]:
     ]
 
 
+def _ingress_addresses(obj: JsonObject) -> str:
+    entries = (status_of(obj).get("loadBalancer") or {}).get("ingress") or ()
+    return ",".join(
+        dict.fromkeys(
+            str(entry.get("ip") or entry.get("hostname"))
+            for entry in entries
+            if entry.get("ip") or entry.get("hostname")
+        )
+    )
+
+
 def _ingress(obj: JsonObject, now: float) -> list[Any]:
     spec = spec_of(obj)
     hosts = [str(rule["host"]) for rule in spec.get("rules") or () if rule.get("host")]
@@ -45,7 +55,7 @@ def _ingress(obj: JsonObject, now: float) -> list[Any]:
         named(obj),
         spec.get("ingressClassName") or NONE,
         with_more(hosts, 3, empty="*"),
-        balancer_text(status_of(obj).get("loadBalancer")),
+        _ingress_addresses(obj),
         "80, 443" if spec.get("tls") else "80",
         age(obj, now),
     ]
@@ -70,7 +80,7 @@ def _ip_address(obj: JsonObject, now: float) -> list[Any]:
     parent = spec_of(obj).get("parentRef") or {}
     parts = [parent.get("group"), parent.get("resource"), parent.get("namespace")]
     path = "/".join(str(part) for part in [*parts, parent.get("name")] if part)
-    return [named(obj), path]
+    return [named(obj), path, age(obj, now)]
 
 
 def _service_cidr(obj: JsonObject, now: float) -> list[Any]:
@@ -164,7 +174,7 @@ def _csi_driver(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _csi_capacity(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), obj.get("storageClassName") or "", obj.get("capacity") or ""]
+    return [named(obj), metadata(obj).get("creationTimestamp")]
 
 
 def _priority_class(obj: JsonObject, now: float) -> list[Any]:
@@ -255,7 +265,7 @@ NETWORK_POLICY = Printer(("Name", "Pod-Selector", "Age"), _network_policy)
 IP_ADDRESS = Printer(("Name", "ParentRef"), _ip_address)
 SERVICE_CIDR = Printer(("Name", "CIDRs", "Age"), _service_cidr)
 BINDING = Printer(("Name", "Role", "Age", "+Users", "+Groups", "+ServiceAccounts"), _binding)
-ROLE = Printer(("Name", "Created At"), _role)
+ROLE = Printer(("Name", "Created At@"), _role)
 SIGNING_REQUEST = Printer(
     ("Name", "Age", "SignerName", "Requestor", "RequestedDuration", "Condition"), _signing_request
 )
@@ -267,7 +277,7 @@ STORAGE_CLASS = Printer(
     _storage_class,
 )  # fmt: skip
 ATTRIBUTES_CLASS = Printer(("Name", "DriverName", "Age"), _attributes_class)
-ATTACHMENT = Printer(("Name", "Attacher", "PV", "Node", "Attached?", "Age"), _attachment)
+ATTACHMENT = Printer(("Name", "Attacher=", "PV", "Node", "Attached?", "Age"), _attachment)
 CSI_NODE = Printer(("Name", "Drivers#", "Age"), _csi_node)
 CSI_DRIVER = Printer(
     (
@@ -276,15 +286,15 @@ CSI_DRIVER = Printer(
     ),
     _csi_driver,
 )  # fmt: skip
-CSI_CAPACITY = Printer(("Name", "StorageClassName", "Capacity"), _csi_capacity)
+CSI_CAPACITY = Printer(("Name", "Created At@"), _csi_capacity)
 PRIORITY_CLASS = Printer(
-    ("Name", "Value#", "Global-Default?", "Age", "+PreemptionPolicy"), _priority_class
+    ("Name", "Value#", "Global-Default?", "Age", "PreemptionPolicy"), _priority_class
 )
 RUNTIME_CLASS = Printer(("Name", "Handler", "Age"), _runtime_class)
 WEBHOOKS = Printer(("Name", "Webhooks#", "Age"), _webhooks)
 POLICY = Printer(("Name", "Validations#", "ParamKind", "Age"), _policy)
 POLICY_BINDING = Printer(("Name", "PolicyName", "ParamRef", "Age"), _policy_binding)
-DEFINITION = Printer(("Name", "Created At"), _definition)
+DEFINITION = Printer(("Name", "Created At@"), _definition)
 API_SERVICE = Printer(("Name", "Service", "Available", "Age"), _api_service)
 FLOW_SCHEMA = Printer(
     (

@@ -13,7 +13,7 @@ NONE = "<none>"
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """Headers: a first ``+`` marks a wide column, a last ``#`` or ``?`` its type."""
+    """Headers: a first ``+`` marks a wide column, a last sign its type (table.py)."""
 
     headers: tuple[str, ...]
     cells: Callable[[JsonObject, float], list[Any]]

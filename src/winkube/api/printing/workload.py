@@ -228,7 +228,7 @@ STATEFUL_SET = Printer(("Name", "Ready", "Age", *_PODS), _stateful_set)
 JOB = Printer(("Name", "Status", "Completions", "Duration", "Age", *_PODS, "+Selector"), _job)
 CRON_JOB = Printer(
     (
-        "Name", "Schedule", "Timezone", "Suspend", "Active#", "Last Schedule", "Age", *_PODS,
+        "Name", "Schedule", "Timezone", "Suspend?", "Active#", "Last Schedule", "Age", *_PODS,
         "+Selector",
     ),
     _cron_job,

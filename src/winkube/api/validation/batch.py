@@ -6,9 +6,11 @@ from typing import Any, Final
 from winkube.api import names
 from winkube.api.cron import CronError, load_zone, parse_schedule
 from winkube.api.errors import BadRequestError
+from winkube.api.internal import internal
 from winkube.api.meta import labels_of, name_of, uid_of
 from winkube.api.selectors import from_label_selector
 from winkube.api.validation.common import (
+    IMMUTABLE,
     check_immutable,
     check_nonnegative,
     check_one_of,
@@ -58,7 +60,7 @@ def _check_generated_selector(obj: JsonObject, spec: JsonObject, problems: Probl
         if key not in labels:
             problems.required(path, text)
         elif labels[key] != value:
-            problems.invalid(path, labels, text)
+            problems.invalid(path, dict(sorted(labels.items())), text)
     if _selects(selector, wanted) is False:
         problems.invalid("spec.selector", selector, "`selector` not auto-generated")
 
@@ -75,11 +77,12 @@ def _check_job_selector(spec: JsonObject, problems: Problems) -> None:
     selector, labels = spec.get("selector"), labels_of(spec.get("template") or {})
     if selector is None:
         problems.required("spec.selector")
-        return
-    check_selector(selector, "spec.selector", problems)
-    if _selects(selector, labels) is False:
+    else:
+        check_selector(selector, "spec.selector", problems)
+    if selector is None or _selects(selector, labels) is False:
         text = "`selector` does not match template `labels`"
-        problems.invalid("spec.template.metadata.labels", labels, text)
+        shown = dict(sorted(labels.items())) or None
+        problems.invalid("spec.template.metadata.labels", shown, text)
 
 
 def _check_job_spec(spec: JsonObject, path: str, problems: Problems) -> None:
@@ -304,7 +307,10 @@ def _index(text: str, completions: int) -> int:
 
 
 def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    """After the job itself: its spec is looked at again, and then what changed."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
+    _check_job_spec(after, "spec", problems)
+    _check_job_selector(after, problems)
     _check_completions(after, before, problems)
     fields = [
         "selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
@@ -315,7 +321,19 @@ def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) ->
     if before.get("suspend") and not started:
         fields.remove("template")
     for field in fields:
-        check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
+        value = after.get(field)
+        if value != before.get(field):
+            shown = _shown_template(value or {}) if field == "template" else value
+            problems.invalid(f"spec.{field}", shown, IMMUTABLE)
+
+
+def _shown_template(template: JsonObject) -> JsonObject:
+    """As upstream's own type prints itself."""
+    notes = {
+        key: dict(sorted(value.items())) if isinstance(value, dict) else value
+        for key, value in (template.get("metadata") or {}).items()
+    }
+    return {**notes, "Spec": internal("PodSpec", template.get("spec") or {})}
 
 
 def _check_completions(after: JsonObject, before: JsonObject, problems: Problems) -> None:

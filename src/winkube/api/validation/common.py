@@ -157,8 +157,13 @@ def check_at_most_100_percent(value: Any, path: str, problems: Problems) -> None
 
 
 def is_zero(value: Any) -> bool:
+    """Text that is neither a number nor a percentage counts as none."""
     percent = percent_of(value)
-    return percent == 0 if percent is not None else value in (0, None)
+    if percent is not None:
+        return percent == 0
+    if isinstance(value, str):
+        return not (value.isascii() and value.isdecimal() and int(value))
+    return value in (0, None)
 
 
 def check_immutable(new: Any, old: Any, path: str, problems: Problems) -> None:

@@ -166,7 +166,7 @@ def validate_ingress(obj: JsonObject, problems: Problems) -> None:
         _check_backend(spec["defaultBackend"], "spec.defaultBackend", problems)
     elif not spec.get("rules"):
         text = "either `defaultBackend` or `rules` must be specified"
-        problems.invalid("spec", spec.get("rules") or [], text)
+        problems.invalid("spec", spec.get("rules") or None, text)
     for index, rule in enumerate(spec.get("rules") or ()):
         path, host = f"spec.rules[{index}]", rule.get("host") or ""
         if host and is_ip(host):

@@ -18,6 +18,7 @@ from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
 from winkube.api.warnings.secret import secret_warnings
 from winkube.api.warnings.service import service_warnings
 from winkube.api.warnings.volume import volume_warnings
+from winkube.api.warnings.workload import stateful_set_warnings
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject], Iterable[str]]
@@ -34,6 +35,7 @@ _CREATE: Final[Mapping[tuple[str, str], Create]] = {
     ("", "ServiceAccount"): account_warnings,
     ("", "Service"): service_warnings,
     ("", "PersistentVolumeClaim"): claim_warnings,
+    ("apps", "StatefulSet"): stateful_set_warnings,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Endpoints"): lambda new, old: endpoints_warnings(new),
@@ -45,6 +47,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "ServiceAccount"): account_update_warnings,
     ("", "Service"): lambda new, old: service_warnings(new),
     ("", "PersistentVolumeClaim"): lambda new, old: claim_warnings(new),
+    ("apps", "StatefulSet"): lambda new, old: stateful_set_warnings(new),
 }
 
 

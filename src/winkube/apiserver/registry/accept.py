@@ -45,7 +45,8 @@ def accept(
     if completed is not None:
         obj["spec"] = {}
     report = _report(schema, kind, obj, options, raw if completed is None else b"")
-    _judge(report, kind, options, converting=converting)
+    # What a patch made has lost the order its author wrote it in.
+    _judge(report, kind, options, converting=converting, ordered=not raw)
     round_trip(schema, kind, obj)
     if obj.get("metadata") is None:
         obj["metadata"] = {}
@@ -86,7 +87,9 @@ def _report(
     return check_fields(schema, kind, obj, raw=raw if look else None)
 
 
-def _judge(report: FieldReport, kind: Kind, options: WriteOptions, *, converting: bool) -> None:
+def _judge(
+    report: FieldReport, kind: Kind, options: WriteOptions, *, converting: bool, ordered: bool
+) -> None:
     if report.clean:
         return
     error = report.type_error(kind, converting=converting)
@@ -95,4 +98,6 @@ def _judge(report: FieldReport, kind: Kind, options: WriteOptions, *, converting
     if error is not None:
         raise error
     if options.field_validation == "Warn":
+        if ordered:
+            report.unknown.sort()
         options.warnings.extend(report.strict_messages())

@@ -53,6 +53,10 @@ class DeleteOptions:
         options.check()
         return options
 
+    @property
+    def says_propagation(self) -> bool:
+        return bool(self.policy) or self.orphan is not None
+
     def check(self) -> None:
         causes = []
         if self.policy and self.policy not in _POLICIES:
@@ -151,7 +155,8 @@ async def _delete_once(
     changed = plan_deletion(served, marked, options, now)
     if not is_held(marked):
         if options.dry_run:
-            return Deletion(preview(item, served, marked), gone=True)
+            shown = preview(item, served, marked) if _dies_gracefully(served) else item
+            return Deletion(shown, gone=True)
         if changed and _dies_gracefully(served):
             # Everybody sees the mark first, also of a pod that goes at once.
             marking = await registry.storage.update(served, item, marked)

@@ -115,7 +115,7 @@ async def patch(
         item = get(served, *place)
         old = to_served(served, item.load())
         options.warnings.clear()
-        new = _changed(registry, served.kind, old, wanted, options)
+        new = patched(registry, served.kind, old, wanted, options)
         try:
             return await update(registry, served, item, new, options, part)
         except ModifiedError:
@@ -124,9 +124,10 @@ async def patch(
     raise AssertionError("the loop returns or raises")
 
 
-def _changed(
+def patched(
     registry: Registry, kind: Kind, old: JsonObject, wanted: Patch, options: WriteOptions
 ) -> JsonObject:
+    """The object as the patch makes it, read as an object of its kind."""
     new = wanted.change(registry.schema, kind, old)
     remarks = () if options.field_validation == "Ignore" else wanted.repeated
     if remarks and options.field_validation == "Strict":

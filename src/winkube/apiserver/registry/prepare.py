@@ -39,8 +39,10 @@ _GENERATION: Final = frozenset(
         ("flowcontrol.apiserver.k8s.io", "flowschemas"),
         ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
         ("resource.k8s.io", "deviceclasses"),
+        ("resource.k8s.io", "resourceslices"),
     }
 )
+
 # Kubelets register a node together with its status.
 _STATUS_AT_CREATION: Final = frozenset(
     {("", "nodes"), ("apiextensions.k8s.io", "customresourcedefinitions")}
@@ -89,11 +91,22 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
 
 
 def _notes_count(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
-    """A Deployment's annotations are copied to its ReplicaSets: they are part of what is wanted."""
-    if (kind.group, kind.plural) != ("apps", "deployments"):
+    """Whether metadata changed that is part of what is wanted.
+
+    A Deployment's annotations are copied to its ReplicaSets; an EndpointSlice's labels say whose
+    it is.
+    """
+    field = _COUNTED_NOTES.get((kind.group, kind.plural))
+    if field is None:
         return False
-    before, after = (obj["metadata"].get("annotations") or {} for obj in (old, new))
+    before, after = (obj["metadata"].get(field) or {} for obj in (old, new))
     return bool(before != after)
+
+
+_COUNTED_NOTES: Final = {
+    ("apps", "deployments"): "annotations",
+    ("discovery.k8s.io", "endpointslices"): "labels",
+}
 
 
 _FREE_METADATA: Final = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
@@ -132,8 +145,22 @@ def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         new.pop("status", None)
     else:
         new["status"] = status
+    if kind.group == "apps":
+        # A count that upstream keeps only where its feature is on.
+        (new.get("status") or {}).pop("terminatingReplicas", None)
     if (kind.group, kind.plural) == ("", "pods"):
         complete_report(new, old)
+    elif (kind.group, kind.plural) == ("apps", "daemonsets"):
+        _count_template(new, old)
+    elif (kind.group, kind.plural) == ("batch", "jobs"):
+        _label_job(new)
+
+
+def _label_job(obj: JsonObject) -> None:
+    """A job without labels has its template's: so upstream reads it from the store."""
+    labels = ((_template(obj) or {}).get("metadata") or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
 
 
 def _count_template(new: JsonObject, old: JsonObject | None) -> None:

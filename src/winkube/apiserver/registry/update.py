@@ -10,6 +10,7 @@ from typing import Final
 from winkube.api.errors import BadRequestError, ConflictError, InvalidError, UnexplainedError
 from winkube.api.kinds import Kind
 from winkube.api.validation import validate_update
+from winkube.api.validation.problems import Problems
 from winkube.api.warnings.rules import warnings_on_update
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.apply.managers import Owner, track_update
@@ -20,6 +21,7 @@ from winkube.apiserver.registry.core import MODIFIED, Registry
 from winkube.apiserver.registry.hook import nothing_to_finish as _keep
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
+from winkube.apiserver.registry.strategy import needs_version
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -146,12 +148,12 @@ def check_version(version: str, where: str = "") -> None:
 
 def require_identity(served: Served, new: JsonObject, item: Item) -> None:
     """Who replaces an object names it; a uid has to be the one it has."""
-    metadata = new["metadata"]
-    if not metadata.get("name"):
-        raise BadRequestError(
-            f"the name of the object ({item.name} based on URL) was undeterminable: "
-            "name must be provided"
-        )
+    metadata, kind = new["metadata"], served.kind
+    require_name(new, item.name)
+    if needs_version(kind) and metadata.get("resourceVersion") in (None, "", "0"):
+        problems = Problems()
+        problems.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise InvalidError.of(kind.plural, item.name, problems.causes, group=kind.group)
     uid = metadata.get("uid")
     current = item.load()["metadata"].get("uid") if uid else None
     if uid != current and uid:
@@ -160,8 +162,20 @@ def require_identity(served: Served, new: JsonObject, item: Item) -> None:
             "AdditionalErrorMsg: Precondition failed: "
             f"UID in precondition: {uid}, UID in object meta: {current}"
         )
-        kind = served.kind
         raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
+
+
+def require_name(new: JsonObject, name: str) -> None:
+    given = new["metadata"].get("name")
+    if not given:
+        raise BadRequestError(
+            f"the name of the object ({name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if given != name:
+        raise BadRequestError(
+            f"the name of the object ({given}) does not match the name on the URL ({name})"
+        )
 
 
 def _carry_over(new: JsonObject, old: JsonObject) -> None:

@@ -1,6 +1,5 @@
 """The scale subresource: how many replicas, in one form for every workload kind."""
 
-from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -9,14 +8,14 @@ from winkube.api.errors import Cause, ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.selectors import selector_query
 from winkube.api.table import columns, to_row
-from winkube.apiserver.body import decode, media_type, read_body, require_object
+from winkube.apiserver.body import decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import MODIFIED, Registry, get
-from winkube.apiserver.registry.patch import Patch, read_patch
-from winkube.apiserver.registry.update import ModifiedError, update
+from winkube.apiserver.registry.patch import Patch, patched, read_patch
+from winkube.apiserver.registry.update import ModifiedError, require_name, update
 from winkube.apiserver.render import encode
 from winkube.apiserver.served import Served
 from winkube.base.clock import SystemClock
@@ -24,6 +23,7 @@ from winkube.base.types import JsonObject
 
 _ATTEMPTS: Final = 6
 _CLOCK: Final = SystemClock()
+SCALE: Final = Kind("autoscaling", "v1", "Scale", "", "", namespaced=True)
 
 
 class Scale:
@@ -42,11 +42,12 @@ class Scale:
         header = call.request.headers.get("Content-Type", "")
         patching = call.verb == "patch"
         wanted = read_patch(media_type(header), raw) if patching else None
-        document: JsonObject = {} if patching else require_object(await decode(raw, header))
+        document = await self._read(call, raw, options) if wanted is None else {}
         for attempt in range(_ATTEMPTS):
             item = get(call.served, *call.place)
-            scale = to_scale(item.load())
-            scale = document if wanted is None else self._patched(scale, wanted)
+            scale = document
+            if wanted is not None:
+                scale = self._patched(to_scale(item.load()), wanted, options)
             try:
                 return _answer(call, await self._write(call, item, scale, options))
             except ModifiedError:
@@ -54,11 +55,16 @@ class Scale:
                     raise
         raise AssertionError("the loop returns or raises")
 
-    def _patched(self, scale: JsonObject, wanted: Patch) -> JsonObject:
-        # Scale has no lists, so a strategic merge is a plain one.
-        plain = replace(wanted, media=wanted.media.replace("strategic-merge-patch", "merge-patch"))
-        kind = self._registry.resources.core("pods").kind
-        return plain.change(self._registry.schema, kind, scale)
+    async def _read(self, call: Call, raw: bytes, options: WriteOptions) -> JsonObject:
+        document = await decode_as(SCALE.kind, raw, call.request)
+        scale = accept(self._registry.schema, SCALE, document, options, raw=raw)
+        get(call.served, *call.place)
+        require_name(scale, call.target.name)
+        return scale
+
+    def _patched(self, scale: JsonObject, wanted: Patch, options: WriteOptions) -> JsonObject:
+        options.warnings.clear()
+        return patched(self._registry, SCALE, scale, wanted, options)
 
     async def _write(
         self, call: Call, item: Item, scale: JsonObject, options: WriteOptions
@@ -93,8 +99,7 @@ def _answer(call: Call, item: Item) -> web.Response:
 
 def _to_table(scale: JsonObject, call: Call) -> JsonObject:
     version = f"meta.k8s.io/{call.output.version}"
-    kind = Kind("autoscaling", "v1", "Scale", "", "", namespaced=True)
-    row: JsonObject = {"cells": to_row(kind, scale, _CLOCK)}
+    row: JsonObject = {"cells": to_row(SCALE, scale, _CLOCK)}
     if call.include == "Object":
         row["object"] = scale
     elif call.include != "None":
@@ -104,7 +109,7 @@ def _to_table(scale: JsonObject, call: Call) -> JsonObject:
         "kind": "Table",
         "apiVersion": version,
         "metadata": {"resourceVersion": scale["metadata"]["resourceVersion"]},
-        "columnDefinitions": columns(kind),
+        "columnDefinitions": columns(SCALE),
         "rows": [row],
     }
 
@@ -113,6 +118,7 @@ def to_scale(obj: JsonObject) -> JsonObject:
     metadata = obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: JsonObject = {"replicas": (obj.get("status") or {}).get("replicas", 0)}
+    replicas = (obj.get("spec") or {}).get("replicas", 0)
     selector = selector_query((obj.get("spec") or {}).get("selector") or {})
     if selector:
         status["selector"] = selector
@@ -120,6 +126,6 @@ def to_scale(obj: JsonObject) -> JsonObject:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {name: metadata[name] for name in kept if name in metadata},
-        "spec": {"replicas": (obj.get("spec") or {}).get("replicas", 0)},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }

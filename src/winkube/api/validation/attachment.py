@@ -1,0 +1,90 @@
+"""VolumeAttachments, CSIStorageCapacities and VolumeAttributesClasses."""
+
+from typing import Final
+
+from winkube.api import names
+from winkube.api.quantity import parse_quantity
+from winkube.api.validation.common import check_immutable, check_selector
+from winkube.api.validation.problems import Problems
+from winkube.base.types import JsonObject
+
+_MAX_PARAMETERS: Final = 512
+_MAX_PARAMETER_BYTES: Final = 256 * 1024
+_ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+
+
+def validate_attachment(obj: JsonObject, problems: Problems) -> None:
+    spec = obj.get("spec") or {}
+    source, path = spec.get("source") or {}, "spec.source"
+    if not spec.get("attacher"):
+        problems.required("spec.attacher")
+    inline, volume = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
+    if inline is None and volume is None:
+        problems.required(path, _ONE_SOURCE)
+    elif inline is not None and volume is not None:
+        problems.forbidden(path, _ONE_SOURCE)
+    elif volume == "":
+        text = "must specify non empty persistentVolumeName"
+        problems.required(f"{path}.persistentVolumeName", text)
+    node = spec.get("nodeName") or ""
+    problems.all_invalid("spec.nodeName", node, names.dns_subdomain_problems(node))
+
+
+def validate_new_attachment(obj: JsonObject, problems: Problems) -> None:
+    validate_attachment(obj, problems)
+    spec = obj.get("spec") or {}
+    attacher = spec.get("attacher") or ""
+    path = "spec.attacher"
+    if not attacher:
+        problems.required(path)
+    problems.all_invalid(path, attacher, names.dns_subdomain_problems(attacher.lower()))
+    volume = (spec.get("source") or {}).get("persistentVolumeName")
+    if volume is not None:
+        path = "spec.source.persistentVolumeName"
+        problems.all_invalid(path, volume, names.dns_subdomain_problems(volume))
+
+
+def validate_attachment_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    validate_attachment(new, problems)
+    check_immutable(new.get("spec"), old.get("spec"), "spec", problems)
+
+
+def validate_capacity(obj: JsonObject, problems: Problems) -> None:
+    check_selector(obj.get("nodeTopology"), "nodeTopology", problems)
+    name = obj.get("storageClassName") or ""
+    problems.all_invalid("storageClassName", name, names.dns_subdomain_problems(name))
+    amount = obj.get("capacity")
+    if amount is not None and parse_quantity(amount) < 0:
+        problems.invalid("capacity", amount, "must be greater than or equal to 0")
+
+
+def validate_capacity_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    validate_capacity(new, problems)
+    for field in ("nodeTopology", "storageClassName"):
+        check_immutable(new.get(field), old.get(field), field, problems)
+
+
+def validate_attributes_class(obj: JsonObject, problems: Problems) -> None:
+    driver = obj.get("driverName") or ""
+    if not driver:
+        problems.required("driverName")
+    else:
+        problems.all_invalid("driverName", driver, names.label_key_problems(driver.lower()))
+    parameters = obj.get("parameters") or {}
+    if len(parameters) > _MAX_PARAMETERS:
+        problems.too_many("parameters", len(parameters), _MAX_PARAMETERS)
+    if "" in parameters:
+        problems.invalid("parameters", "", "field must not be empty")
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
+    if size > _MAX_PARAMETER_BYTES:
+        problems.too_long("parameters", _MAX_PARAMETER_BYTES)
+    if not parameters:
+        text = "must contain at least one key/value pair"
+        problems.required("parameters", text)
+
+
+def validate_attributes_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    for field in ("driverName", "parameters"):
+        if new.get(field) != old.get(field):
+            problems.forbidden(field, f"updates to {field} are forbidden.")
+    validate_attributes_class(new, problems)
