@@ -70,6 +70,10 @@ def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = No
     return report
 
 
+def is_time(text: str) -> bool:
+    return _TIME.fullmatch(text) is not None
+
+
 def _fits_time(shape: Shape, value: Any) -> bool:
     return type(value) is str and _TIME.fullmatch(value) is not None
 

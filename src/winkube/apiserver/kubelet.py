@@ -61,6 +61,13 @@ class Kubelets:
             self._context = kubelet_context(self._config)
         return self._context
 
+    def pod_url(self, pod: JsonObject, path: str) -> yarl.URL:
+        """At the kubelet of the pod's node; upstream words the node's absence as the pod's."""
+        node_name = pod["spec"]["nodeName"]
+        if self._nodes.cache.get(self._nodes.key("", node_name)) is None:
+            raise NotFoundError.of("pods", node_name)
+        return self.url(node_name, path)
+
     def url(self, node_name: str, path: str) -> yarl.URL:
         node = get(self._nodes, "", node_name).load()
         status = node.get("status") or {}
@@ -173,25 +180,21 @@ def _unreachable(url: yarl.URL, error: Exception) -> ApiError:
     return UnavailableError(f"error trying to reach service: {where}: {error}")
 
 
-def pick_container(pod: JsonObject, wanted: str, *, default_first: bool) -> str:
-    """The container a request is about: named, or the only one, or (exec) the default one."""
-    spec, metadata = pod["spec"], pod["metadata"]
-    regular = [entry["name"] for entry in spec.get("containers") or ()]
-    others = [
+def pick_container(pod: JsonObject, wanted: str) -> str:
+    """The container a request is about: named, or the only one."""
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    every = [
         entry["name"]
-        for field in ("initContainers", "ephemeralContainers")
+        for field in ("initContainers", "containers", "ephemeralContainers")
         for entry in spec.get(field) or ()
     ]
     if wanted:
-        if wanted in regular or wanted in others:
+        if wanted in every:
             return wanted
-        raise BadRequestError(f"container {wanted} is not valid for pod {metadata['name']}")
-    if len(regular) == 1 or (default_first and regular):
-        return str(regular[0])
-    names = " ".join(regular)
-    message = (
-        f"a container name must be specified for pod {metadata['name']}, choose one of: [{names}]"
+        raise BadRequestError(f"container {wanted} is not valid for pod {name}")
+    regular = spec.get("containers") or []
+    if len(regular) == 1:
+        return str(regular[0]["name"])
+    raise BadRequestError(
+        f"a container name must be specified for pod {name}, choose one of: [{' '.join(every)}]"
     )
-    if others:
-        message += f" or one of the init containers: [{' '.join(others)}]"
-    raise BadRequestError(message)

@@ -121,9 +121,9 @@ def test_unreachable_kubelet_is_unavailable(api: Any, pod: str) -> None:
 
 
 def test_exec_without_upgrade_is_a_bad_request(api: Any, pod: str) -> None:
-    answer = api("POST", f"{pod}/exec?command=ls&stdout=1")
+    answer = api("POST", f"{pod}/exec?command=ls&stdout=1&container=a")
     assert (answer.status, answer.message) == (400, "Upgrade request required")
-    missing = api("POST", f"{pod}/exec")
+    missing = api("POST", f"{pod}/exec?container=a")
     assert missing.message == "you must specify at least 1 command for the container"
 
 

@@ -28,36 +28,46 @@ class Connect:
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb not in ("get", "create"):
             raise not_allowed()
-        pod = get(call.served, *call.place).load()
         parameters = call.request.rel_url.query
+        forwards = self._kind == "portforward"
+        ports = [_port(text) for text in parameters.getall("ports", [])] if forwards else []
+        pod = get(call.served, *call.place).load()
         namespace, name = call.place
         path = f"/{_PATHS[self._kind]}/{namespace}/{name}"
-        query: list[tuple[str, str]] = []
-        if self._kind == "portforward":
-            query = [("port", port) for port in parameters.getall("ports", [])]
+        if forwards:
+            query = [("port", port) for port in ports]
         else:
-            wanted = parameters.get("container", "")
-            path += f"/{pick_container(pod, wanted, default_first=True)}"
+            path += f"/{pick_container(pod, parameters.get('container', ''))}"
             query = [(theirs, "1") for ours, theirs in _STREAMS if _asked(parameters.get(ours))]
             query += [("command", word) for word in parameters.getall("command", [])]
+        if not pod["spec"].get("nodeName"):
+            raise BadRequestError(f"pod {name} does not have a host assigned")
+        url = self._kubelets.pod_url(pod, path).with_query(query)
         self._check(pod, [word for key, word in query if key == "command"])
         if "upgrade" not in call.request.headers.get("Connection", "").lower():
             raise BadRequestError("Upgrade request required")
-        url = self._kubelets.url(pod["spec"]["nodeName"], path).with_query(query)
         request = cast("web.Request", call.request)
         return await proxy_stream(request, url, self._kubelets.context, kind=self._kind)
 
     def _check(self, pod: JsonObject, command: list[str]) -> None:
-        name = pod["metadata"]["name"]
-        if self._kind == "exec" and not command:
+        """What the kubelet would say."""
+        if self._kind != "exec":
+            return
+        if not command:
             raise BadRequestError("you must specify at least 1 command for the container")
         phase = (pod.get("status") or {}).get("phase")
-        if self._kind == "exec" and phase in _ENDED:
+        if phase in _ENDED:
             raise BadRequestError(
                 "cannot exec into a container in a completed pod; current phase is " + phase
             )
-        if not pod["spec"].get("nodeName"):
-            raise BadRequestError(f"pod {name} does not have a host assigned")
+
+
+def _port(text: str) -> str:
+    if not (text.isascii() and text.isdecimal()):
+        raise BadRequestError(
+            f'cannot convert to []int32: strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return text
 
 
 def _asked(value: str | None) -> bool:

@@ -4,7 +4,9 @@ from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import Cause, InvalidError
+from winkube.api.errors import BadRequestError, InvalidError
+from winkube.api.fields import is_time
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.kubelet import Kubelets, pick_container
 from winkube.apiserver.registry.core import get
@@ -17,7 +19,6 @@ _PASSED: Final = (
     "sinceTime",
     "tailLines",
     "limitBytes",
-    "stream",
 )
 _SMALLEST: Final = {"tailLines": 0, "limitBytes": 1, "sinceSeconds": 1}
 
@@ -31,28 +32,40 @@ class Log:
             raise not_allowed()
         _check(call)
         pod = get(call.served, *call.place).load()
-        container = pick_container(pod, call.query.get("container", ""), default_first=False)
+        container = pick_container(pod, call.query.get("container", ""))
         node = pod["spec"].get("nodeName")
         if not node:
-            return web.Response(text="")  # not on a host yet: nothing was logged
+            return web.Response(status=204)  # not on a host yet: nothing was logged
         namespace, name = call.place
-        url = self._kubelets.url(node, f"/containerLogs/{namespace}/{name}/{container}")
+        url = self._kubelets.pod_url(pod, f"/containerLogs/{namespace}/{name}/{container}")
         passed = {key: call.query[key] for key in _PASSED if call.query.get(key)}
         return await self._kubelets.forward(call.request, url.with_query(passed), judge=True)
 
 
 def _check(call: Call) -> None:
-    causes = []
-    for field, smallest in _SMALLEST.items():
-        text = call.query.get(field)
-        if text is None:
-            continue
-        number = int(text) if text.lstrip("-").isdigit() else -1
-        if number < smallest:
-            rule = f"must be greater than {'or equal to ' if smallest == 0 else ''}0"
-            causes.append(Cause("FieldValueInvalid", f"Invalid value: {number}: {rule}", field))
-    if call.query.get("sinceSeconds") and call.query.get("sinceTime"):
-        text = "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"
-        causes.append(Cause("FieldValueForbidden", text, ""))
-    if causes:
-        raise InvalidError.of("PodLogOptions", call.target.name, causes)
+    numbers = {field: _number(call.query[field]) for field in _SMALLEST if call.query.get(field)}
+    since = call.query.get("sinceTime")
+    if since and not is_time(since):
+        layout = "2006-01-02T15:04:05Z07:00"
+        raise BadRequestError(
+            f'parsing time "{since}" as "{layout}": cannot parse "{since}" as "2006"'
+        )
+    problems = Problems()
+    for field, number in numbers.items():
+        if number < _SMALLEST[field]:
+            bound = "or equal to 0" if _SMALLEST[field] == 0 else "0"
+            problems.invalid(field, number, f"must be greater than {bound}")
+    if since and "sinceSeconds" in numbers:
+        text = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        problems.forbidden("[]", text)
+    if "stream" in call.query:
+        problems.forbidden("stream", "may not be specified")
+    if problems:
+        raise InvalidError.of("PodLogOptions", call.target.name, problems.causes)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text, 10)
+    except ValueError:
+        raise BadRequestError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None

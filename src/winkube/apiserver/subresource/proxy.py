@@ -6,7 +6,7 @@ from typing import Any
 import yarl
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError, UnavailableError
+from winkube.api.errors import BadRequestError, NotFoundError, UnavailableError
 from winkube.apiserver.call import Call
 from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.links import Links
@@ -25,8 +25,8 @@ class Proxy:
             redirect = _to_folder(call.request)
             if redirect is not None:
                 return redirect
-        scheme, name, port = split_name(call.target.name)
         plural = call.served.kind.plural
+        scheme, name, port = split_name(call.target.name, call.served.kind.singular)
         path = "/" + call.target.rest
         if plural == "nodes":
             url = self._kubelets.url(name, path)
@@ -45,10 +45,11 @@ class Proxy:
     def _service_url(self, service: JsonObject, scheme: str, port: str) -> yarl.URL:
         metadata = service["metadata"]
         wanted = _service_port(service, port)
+        known = False
         for item in self._slices.cache.items(self._slices.folder(metadata["namespace"])):
             if item.labels.get("kubernetes.io/service-name") != metadata["name"]:
                 continue
-            found = item.load()
+            known, found = True, item.load()
             ports = [p for p in found.get("ports") or () if p.get("name", "") == wanted]
             ready = [
                 entry
@@ -58,6 +59,8 @@ class Proxy:
             if ports and ready:
                 host = proxied_address(ready[0]["addresses"][0])
                 return yarl.URL.build(scheme=scheme or "http", host=host, port=ports[0]["port"])
+        if not known:
+            raise NotFoundError.of("services", metadata["name"])
         raise UnavailableError(f'no endpoints available for service "{metadata["name"]}"')
 
 
@@ -73,7 +76,7 @@ def _names(request: web.BaseRequest, url: yarl.URL) -> frozenset[str]:
     return frozenset({request.host, url.authority})
 
 
-def split_name(text: str) -> tuple[str, str, str]:
+def split_name(text: str, kind: str = "pod") -> tuple[str, str, str]:
     """``name``, ``name:port`` or ``scheme:name:port``."""
     parts = text.split(":")
     if len(parts) == 1:
@@ -82,7 +85,7 @@ def split_name(text: str) -> tuple[str, str, str]:
         return "", parts[0], parts[1]
     if len(parts) == 3 and parts[0] in ("", "http", "https"):
         return parts[0], parts[1], parts[2]
-    raise BadRequestError(f'invalid pod request "{text}"')
+    raise BadRequestError(f'invalid {kind} request "{text}"')
 
 
 def proxied_address(text: Any) -> str:
@@ -125,5 +128,5 @@ def _service_port(service: JsonObject, port: str) -> str:
         if port in (entry.get("name", ""), str(entry["port"])):
             return str(entry.get("name", ""))
     raise UnavailableError(
-        f'no service port "{port}" found for service "{service["metadata"]["name"]}"'
+        f'no service port {port} found for service "{service["metadata"]["name"]}"'
     )
