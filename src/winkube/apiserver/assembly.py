@@ -8,6 +8,7 @@ from winkube.apiserver.admission.steps import admission_chain
 from winkube.apiserver.aggregation.aggregator import Aggregator
 from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import MastersAuthorizer
+from winkube.apiserver.auth.legacy_tracking import LegacyTokenTracking
 from winkube.apiserver.auth.node import NodeAuthorizer
 from winkube.apiserver.auth.rbac import FirstAllowing, RbacAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
@@ -52,6 +53,7 @@ class Parts:
     kubelets: Kubelets
     expiry: EventExpiry
     aggregator: Aggregator
+    tracking: LegacyTokenTracking
 
     async def close(self) -> None:
         await self.kubelets.close()
@@ -108,7 +110,8 @@ def assemble(
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, tokens, kubelets)
     expiry = EventExpiry(resources, registry.storage, clock)
-    return Parts(cache, registry, edge, kubelets, expiry, aggregator)
+    tracking = LegacyTokenTracking(registry, tokens)
+    return Parts(cache, registry, edge, kubelets, expiry, aggregator, tracking)
 
 
 def _install_subresources(

@@ -53,6 +53,7 @@ class ApiServer:
                 tasks.append(group.create_task(keeping, name="system-objects"))
                 records = ServiceRecords(parts.registry, self._config.service_cidr)
                 tasks.append(group.create_task(records.run(), name="service-records"))
+                tasks.append(group.create_task(parts.tracking.run(), name="token-tracking"))
                 await self._serve(parts)
             finally:
                 for task in tasks:

@@ -222,6 +222,12 @@ async def test_token_in_a_secret_lives_as_long_as_secret_and_account(tmp_path: P
         token = base64.b64decode(data["token"]).decode()
         review = await client.create(TOKENREVIEWS, {"spec": {"token": token}})
         assert review["status"]["user"]["username"] == "system:serviceaccount:default:robot"
+
+        async def noted() -> bool:
+            found = await client.get(SECRETS, "robot-token", namespace="default")
+            return "kubernetes.io/legacy-token-last-used" in (found["metadata"].get("labels") or {})
+
+        await until(noted)
         await client.delete(SERVICEACCOUNTS, "robot", namespace="default")
 
         async def gone() -> bool:

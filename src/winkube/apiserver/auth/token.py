@@ -75,6 +75,8 @@ class TokenAuthority:
         self._issuer = issuer
         self._clock = clock
         self._lookup = lookup
+        # Secrets whose tokens were used since somebody looked; whoever writes it down empties it.
+        self.used: set[tuple[str, str]] = set()
         self._verified: OrderedDict[bytes, JsonObject] = OrderedDict()
         der = self._public.public_bytes(
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -224,6 +226,7 @@ class TokenAuthority:
                 f"secret-based tokens, or remove the '{since}' label from the secret to "
                 "temporarily allow use of this token"
             )
+        self.used.add((namespace, secret))
         return service_account_user(namespace, name, uid)
 
     def key_set(self) -> JsonObject:
