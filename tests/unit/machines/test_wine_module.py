@@ -4,9 +4,12 @@ import pytest
 
 from winkube.machines.personality import find_personality
 from winkube.machines.wine.errors import ModuleError
+from winkube.machines.wine.messages import MESSAGES
 from winkube.machines.wine.module import (
+    messages_of,
     remove_jump,
     replace_constants,
+    replace_messages,
     replace_string,
     strings_of,
     treat_alike,
@@ -24,10 +27,10 @@ def make_folder(number: int, target: int) -> bytes:
     return struct.pack("<12xHH", 0, 1) + struct.pack("<II", number, target)
 
 
-def make_program(table: bytes, *, headers: int = 0x400) -> bytes:
+def make_program(table: bytes, *, headers: int = 0x400, kind: int = 6) -> bytes:
     """The least file that has one string table: type, name and language folders, then the data."""
     start = 0x1000
-    resources = make_folder(6, 1 << 31 | 24) + make_folder(1, 1 << 31 | 48)
+    resources = make_folder(kind, 1 << 31 | 24) + make_folder(1, 1 << 31 | 48)
     resources += make_folder(0x409, 72) + struct.pack("<IIII", start + 88, len(table), 0, 0) + table
     resources += b"\0" * (-len(resources) % 0x200)
     optional = bytearray(240)
@@ -109,3 +112,32 @@ def test_a_number_is_treated_like_another() -> None:
     assert changed[at + len(spare) :] == b">"
     with pytest.raises(ModuleError, match="not there"):
         treat_alike(b"nothing", 0x9800000F, 0x9800000C, 0x9800012C)
+
+
+def make_messages(messages: dict[int, str]) -> bytes:
+    """One block for each number, as a message compiler may write them."""
+    coded = {
+        number: struct.pack("<H", 1) + text.encode("utf-16-le") for number, text in messages.items()
+    }
+    heads, body = struct.pack("<I", len(coded)), b""
+    for number, entry in coded.items():
+        heads += struct.pack("<III", number, number, 4 + 12 * len(coded) + len(body))
+        padded = entry + b"\0" * (-(len(entry) + 2) % 4)
+        body += struct.pack("<H", len(padded) + 2) + padded
+    return heads + body
+
+
+def test_messages_get_longer_texts_and_new_numbers() -> None:
+    table = make_messages({4: "Four.\n", 5: "Access denied.\n", 9: "Nine.\n"})
+    image = make_program(table, kind=11)
+    changed = replace_messages(image, {5: "Access is denied.", 7: "Seven."})
+    appended = changed[len(image) + -len(image) % 0x200 :]
+    texts = {
+        number: entry[2:].decode("utf-16-le").rstrip("\0")
+        for number, entry in messages_of(appended).items()
+    }
+    assert texts == {4: "Four.\n", 5: "Access is denied.\n", 7: "Seven.\n", 9: "Nine.\n"}
+
+
+def test_the_words_of_errors_are_sentences() -> None:
+    assert all(text.endswith(".") and text[0].isupper() for text in MESSAGES.values())

@@ -7,13 +7,15 @@ their own at the end of the file, and the resource directory points there.
 
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from winkube.machines.wine.errors import ModuleError
 
 _STRINGS: Final = 6  # RT_STRING
+_MESSAGES: Final = 11  # RT_MESSAGETABLE
+_ENGLISH: Final = 9
 _TABLE: Final = 16  # strings of one resource
 _SUBFOLDER: Final = 1 << 31
 _SECTION: Final = struct.Struct("<8sIIIIIIHHI")
@@ -84,16 +86,73 @@ def treat_alike(image: bytes, code: int, like: int, instead_of: int) -> bytes:
 def strings_of(image: bytes) -> list[str]:
     """All strings of all string tables, for checks and tests."""
     module = _Module.parse(image)
-    return [text for entry in module.tables() for text in _split(module.content(entry)) if text]
+    return [text for _, entry in module.tables() for text in _split(module.content(entry)) if text]
+
+
+def replace_messages(image: bytes, texts: Mapping[int, str]) -> bytes:
+    """Give these messages of the English tables these texts; the other numbers stay."""
+
+    def change(language: int, table: bytes) -> bytes:
+        return _change_messages(table, texts) if language & 0x3FF == _ENGLISH else table
+
+    try:
+        return _replace_tables(image, _MESSAGES, change)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise ModuleError(f"not a program file: {error}") from error
+
+
+def messages_of(table: bytes) -> dict[int, bytes]:
+    """Number -> flags and text of each message (Microsoft: MESSAGE_RESOURCE_DATA)."""
+    found = {}
+    (blocks,) = struct.unpack_from("<I", table, 0)
+    for block in range(blocks):
+        first, last, at = struct.unpack_from("<III", table, 4 + 12 * block)
+        for number in range(first, last + 1):
+            (length,) = struct.unpack_from("<H", table, at)
+            found[number] = table[at + 2 : at + length]
+            at += length
+    return found
+
+
+def _change_messages(table: bytes, texts: Mapping[int, str]) -> bytes:
+    messages = messages_of(table)
+    for number, text in texts.items():
+        messages[number] = struct.pack("<H", 1) + f"{text}\n\0".encode("utf-16-le")
+    runs = _runs(sorted(messages))
+    heads, body = struct.pack("<I", len(runs)), bytearray()
+    for run in runs:
+        heads += struct.pack("<III", run[0], run[-1], 4 + 12 * len(runs) + len(body))
+        for number in run:
+            entry = messages[number]
+            entry += b"\0" * (-(len(entry) + 2) % 4)
+            body += struct.pack("<H", len(entry) + 2) + entry
+    return bytes(heads + body)
+
+
+def _runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Numbers without a gap together."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs
 
 
 def _replace_string(image: bytes, change: Callable[[str], str]) -> bytes:
+    return _replace_tables(
+        image, _STRINGS, lambda _, table: _join([change(text) for text in _split(table)])
+    )
+
+
+def _replace_tables(image: bytes, kind: int, change: Callable[[int, bytes], bytes]) -> bytes:
     module = _Module.parse(image)
     data, added = bytearray(image), bytearray()
     begin = module.end_of_memory()
-    for entry in module.tables():
+    for language, entry in module.tables(kind):
         before = module.content(entry)
-        after = _join([change(text) for text in _split(before)])
+        after = change(language, before)
         if after == before:
             continue
         _, _, code_page, reserved = _DATA_ENTRY.unpack_from(image, entry)
@@ -101,7 +160,7 @@ def _replace_string(image: bytes, change: Callable[[str], str]) -> bytes:
         _DATA_ENTRY.pack_into(data, entry, place, len(after), code_page, reserved)
         added += after + b"\0" * (-len(after) % 8)
     if not added:
-        raise ModuleError("no string table has the words to replace")
+        raise ModuleError("no table has the words to replace")
     return module.append(data, bytes(added))
 
 
@@ -163,16 +222,16 @@ class _Module:
         place = self._place(address)
         return self.image[place : place + size]
 
-    def tables(self) -> Iterator[int]:
-        """The data entries of the string tables, of every language."""
+    def tables(self, wanted: int = _STRINGS) -> Iterator[tuple[int, int]]:
+        """Language and data entry of each table of this kind."""
         directories = self.optional + 112
         (address,) = struct.unpack_from("<I", self.image, directories + 8 * _RESOURCES)
         root = self._place(address)
         for kind, types in self._entries(root, 0):
-            if kind == _STRINGS:
+            if kind == wanted:
                 for _, names in self._entries(root, types):
-                    for _, entry in self._entries(root, names):
-                        yield root + entry
+                    for language, entry in self._entries(root, names):
+                        yield language, root + entry
 
     def _entries(self, root: int, folder: int) -> Iterator[tuple[int, int]]:
         at = root + (folder & ~_SUBFOLDER)

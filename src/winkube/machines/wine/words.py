@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.machines.personality import Personality
-from winkube.machines.wine.module import remove_jump, replace_constants, replace_string, treat_alike
+from winkube.machines.wine.messages import MESSAGES
+from winkube.machines.wine.module import (
+    remove_jump,
+    replace_constants,
+    replace_messages,
+    replace_string,
+    treat_alike,
+)
 from winkube.machines.wine.recipe import BUILTINS, UNIX_LIBRARIES
 
 # path below the root -> how the file there is changed
@@ -27,6 +34,7 @@ def _hidden(*names: str) -> _Pairs:
     return tuple((f"WINE{name}\0", f"=INE{name}\0") for name in names)
 
 
+_SPEAKER: Final = f"{BUILTINS}/kernelbase.dll"  # it has the messages of errors
 _NO_UPDATE: Final = "wine: failed to update %s, wine.inf not found\n\0"
 
 # Wine's Unix side gives every process variables that its Windows side reads. Programs must not see
@@ -39,7 +47,7 @@ _CONSTANTS: Final[Mapping[str, _Pairs]] = {
         ("C:\\windows\0", "C:\\Windows\0"),  # SystemRoot, whatever the parent says
     ),
     f"{BUILTINS}/ntdll.dll": _hidden("DLLDIR%u", "SYSTEMDLLPATH", "USERLOCALE"),
-    f"{BUILTINS}/kernelbase.dll": _hidden("UNIXCP", "USERLOCALE", "USERNAME"),
+    _SPEAKER: _hidden("UNIXCP", "USERLOCALE", "USERNAME"),
     f"{BUILTINS}/advapi32.dll": _hidden("USERNAME"),
     # It looks for its own files at every start and says aloud that it has not found them.
     f"{BUILTINS}/wineboot.exe": ((_NO_UPDATE, "\0" * len(_NO_UPDATE)),),
@@ -49,15 +57,16 @@ _CONSTANTS: Final[Mapping[str, _Pairs]] = {
 def plan_constants() -> Modules:
     """Files that fit each other only when all of them are changed."""
 
-    def to_change(pairs: _Pairs) -> Callable[[bytes], bytes]:
+    def to_change(path: str, pairs: _Pairs) -> Callable[[bytes], bytes]:
         def change(image: bytes) -> bytes:
             for old, new in pairs:
                 image = replace_constants(image, old, new)
-            return image
+            # One file has one plan: the later of two would undo the earlier.
+            return replace_messages(image, MESSAGES) if path == _SPEAKER else image
 
         return change
 
-    return {path: to_change(pairs) for path, pairs in _CONSTANTS.items()}
+    return {path: to_change(path, pairs) for path, pairs in _CONSTANTS.items()}
 
 
 def plan_prefixes() -> Modules:
