@@ -144,6 +144,13 @@ class Volumes:
         claim = self.find_claim(key)
         return claim is not None and "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ())
 
+    def missing(self, claims: tuple[str, ...]) -> str:
+        """The name of a volume that a claim has and that is not there."""
+        names = (
+            ((self.find_claim(key) or {}).get("spec") or {}).get("volumeName") for key in claims
+        )
+        return next((name for name in names if name and self.find_volume(name) is None), "")
+
     def in_zone(self, claims: tuple[str, ...], labels: Mapping[str, str]) -> bool:
         """Say whether the volumes that carry a zone or region are in that of the node."""
         if not any(label in labels for label in PLACES):

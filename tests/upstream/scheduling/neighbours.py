@@ -23,6 +23,60 @@ from tests.upstream.scheduling.scenario import Scenario, labelled
 SEVERAL = [node("a"), node("b"), node("c")]
 ZONES = [zone("a1", "a"), zone("a2", "a"), zone("b1", "b")]
 
+# Those every pod has, and one that tolerates everything.
+TOLERATIONS = [
+    {
+        "key": f"node.kubernetes.io/{state}",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 300,
+    }
+    for state in ("not-ready", "unreachable")
+] + [{"operator": "Exists"}]
+
+EVENTS = [
+    Scenario(
+        "a taint is taken off",
+        [node("a", taints=[taint("k", "v")])],
+        [pod("p"), pod("q", "9"), {"change": "a", "body": {"spec": {"taints": None}}}],
+    ),
+    Scenario(
+        "a label is put on",
+        [node("a")],
+        [
+            pod("p", nodeSelector={"disk": "ssd"}),
+            {"change": "a", "body": {"metadata": {"labels": {"disk": "ssd"}}}},
+        ],
+    ),
+    Scenario(
+        "a node is opened again",
+        [node("a", unschedulable=True)],
+        [pod("p"), {"change": "a", "body": {"spec": {"unschedulable": None}}}],
+    ),
+    Scenario(
+        "a node grows",
+        [node("a", "1")],
+        [
+            pod("p", "2"),
+            {
+                "change": "a",
+                "subresource": "status",
+                "body": {"status": {"allocatable": {"cpu": "4"}, "capacity": {"cpu": "4"}}},
+            },
+        ],
+    ),
+    Scenario(
+        "a toleration is added",
+        [node("a", taints=[taint("k", "v")])],
+        [pod("p"), {"patch": "p", "body": {"spec": {"tolerations": TOLERATIONS}}}],
+    ),
+    Scenario(
+        "company comes",
+        [node("a"), node("b")],
+        [pod("p", affinity=together(term(HOST, app="x"))), on("b", "x", **labelled())],
+    ),
+]
+
 SPREADING = [
     Scenario(
         "hard spreading over zones",
@@ -149,7 +203,7 @@ SPREADING = [
     ),
     Scenario(
         "controller without company",
-        [node("a"), node("b", "8", "16Gi")],
+        [node("a"), node("b", "16", "32Gi")],
         [pod("p", "100m", owner=owned_by("other"), labels={"app": "y"})],
         [replica_set("rs", app="x"), on("b", "x", "100m", **labelled())],
     ),

@@ -175,5 +175,28 @@ def claim(name: str, storage_class: str, **spec: Any) -> Json:
     }
 
 
+def volume(name: str, **more: Any) -> Json:
+    """``labels``, or fields of the spec."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "labels": more.pop("labels", {})},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "storageClassName": "later",
+            "hostPath": {"path": "/v"},
+            **more,
+        },
+    }
+
+
+def bound(name: str, to: str, **spec: Any) -> Json:
+    """A claim that has its volume."""
+    found = claim(name, "later", volumeName=to, **spec)
+    found["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    return found
+
+
 def with_claim(name: str) -> Json:
     return {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]}

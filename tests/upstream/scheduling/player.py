@@ -19,6 +19,7 @@ from winkube.client.resource import (
     NAMESPACES,
     NODES,
     PERSISTENTVOLUMECLAIMS,
+    PERSISTENTVOLUMES,
     PODDISRUPTIONBUDGETS,
     PODS,
     PRIORITYCLASSES,
@@ -41,7 +42,9 @@ RESOURCES: Final = {
     "ReplicaSet": REPLICASETS,
     "PodDisruptionBudget": PODDISRUPTIONBUDGETS,
     "PersistentVolumeClaim": PERSISTENTVOLUMECLAIMS,
+    "PersistentVolume": PERSISTENTVOLUMES,
 }
+PROTECTED: Final = (PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES)
 PRIORITIES: Final = {"low": 1, "mid": 5, "high": 10, "top": 20}
 SHARED: Final[list[tuple[Resource, Json]]] = [
     *(
@@ -127,7 +130,8 @@ class Player:
 
     async def _create(self, obj: Json, namespace: str) -> None:
         resource = RESOURCES[obj["kind"]]
-        made = await self._client.create(resource, obj, namespace=namespace)
+        where = namespace if resource.namespaced else None
+        made = await self._client.create(resource, obj, namespace=where)
         if "status" in obj:
             await self._client.patch(
                 resource,
@@ -171,6 +175,10 @@ class Player:
                 step["body"],
                 namespace=namespace,
                 patch_type=PatchType.MERGE,
+            )
+        elif "change" in step:
+            await self._client.patch(
+                NODES, step["change"], step["body"], subresource=step.get("subresource")
             )
         elif "node" in step:
             await self._add_node(step["node"])
@@ -226,11 +234,17 @@ class Player:
         nodes = [*scenario.nodes, *(step["node"] for step in scenario.steps if "node" in step)]
         for node in nodes:
             await self._client.delete(NODES, node["metadata"]["name"])
-        for kind in ("Service", "ReplicaSet", "PodDisruptionBudget", "PersistentVolumeClaim"):
-            for obj in scenario.before:
-                if obj["kind"] == kind:
-                    name = obj["metadata"]["name"]
-                    await self._client.delete(RESOURCES[kind], name, namespace=namespace)
+        for obj in scenario.before:
+            resource, name = RESOURCES[obj["kind"]], obj["metadata"]["name"]
+            if resource is PODS:
+                continue
+            where = namespace if resource.namespaced else None
+            with suppress(NotFoundError):
+                await self._client.delete(resource, name, namespace=where)
+                if resource in PROTECTED:
+                    # Nobody is there to see that it may go.
+                    free = {"metadata": {"finalizers": None}}
+                    await self._client.patch(resource, name, free, namespace=where)
         await eventually(lambda: not self._pods_of(namespace), seconds=PATIENCE)
 
 

@@ -4,20 +4,26 @@ from tests.upstream.scheduling.objects import (
     HOST,
     ZONE,
     apart,
+    bound,
     budget,
     claim,
+    expression,
+    match,
     node,
     on,
     pod,
     spread,
     taint,
     term,
+    volume,
     with_claim,
     zone,
 )
 from tests.upstream.scheduling.scenario import HIGH, LOW, MID, TOP, Scenario, labelled
 
 OLD, YOUNG = "2025-01-01T00:00:00Z", "2025-02-01T00:00:00Z"
+
+HOST_B = match(expression(HOST, "In", "b"))
 
 PREEMPTION = [
     Scenario(
@@ -136,6 +142,32 @@ PREEMPTION = [
 
 
 VOLUMES = [
+    Scenario(
+        "volume is on one node",
+        [node("a", "8", "16Gi"), node("b"), node("c", "8")],
+        [pod("p", "1", **with_claim("c")), pod("q", "4", **with_claim("c"))],
+        [
+            volume("on-b", nodeAffinity={"required": {"nodeSelectorTerms": [HOST_B]}}),
+            bound("c", "on-b"),
+        ],
+    ),
+    Scenario(
+        "volume is in one zone",
+        [zone("a1", "a"), zone("b1", "b"), node("c")],
+        [pod("p", "1", **with_claim("c")), pod("q", "9", **with_claim("c"))],
+        [volume("in-b", labels={ZONE: "b"}), bound("c", "in-b"), on("c", "x", "3", "6Gi")],
+    ),
+    Scenario(
+        "claim of one pod",
+        [node("a"), node("b")],
+        [pod("p", **with_claim("c")), pod("q", **with_claim("c"), **HIGH)],
+        [
+            volume("for-one", accessModes=["ReadWriteOncePod"]),
+            bound("c", "for-one", accessModes=["ReadWriteOncePod"]),
+            on("a", "x", **with_claim("c"), **LOW),
+        ],
+    ),
+    Scenario("volume is gone", [node("a")], [pod("p", **with_claim("c"))], [bound("c", "none")]),
     Scenario("claim is missing", [node("a")], [pod("p", **with_claim("none"))]),
     Scenario("claim is not bound", [node("a")], [pod("p", **with_claim("c"))], [claim("c", "now")]),
     Scenario(

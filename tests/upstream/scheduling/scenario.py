@@ -1,8 +1,9 @@
 """A scenario: a small cluster, and pods that come one after another.
 
 A step is a pod to make, or a change: ``{"delete": name}`` removes a pod at once, ``{"patch": name,
-...}`` changes one, ``{"node": object}`` adds a node. After every step everybody waits until nothing
-moves any more. ``times`` asks so often, to see all the nodes that are equally good.
+...}`` changes one, ``{"node": object}`` adds a node, ``{"change": name, ...}`` changes one. After
+every step everybody waits until nothing moves any more. ``times`` asks so often, to see all the
+nodes that are equally good.
 """
 
 from dataclasses import dataclass, field

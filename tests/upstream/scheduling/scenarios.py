@@ -1,6 +1,6 @@
 """All scenarios."""
 
-from tests.upstream.scheduling.neighbours import RELATIONS, SPREADING
+from tests.upstream.scheduling.neighbours import EVENTS, RELATIONS, SPREADING
 from tests.upstream.scheduling.placement import PLACEMENT
 from tests.upstream.scheduling.preemption import PREEMPTION, VOLUMES
 from tests.upstream.scheduling.profiles import PROFILES
@@ -8,6 +8,7 @@ from tests.upstream.scheduling.scenario import Scenario
 
 SCENARIOS: list[Scenario] = [
     *PLACEMENT,
+    *EVENTS,
     *SPREADING,
     *RELATIONS,
     *PREEMPTION,

@@ -11,8 +11,8 @@ from winkube.scheduler.world import World
 
 IN_USE: Final = Refusal(
     (
-        "node has pod using PersistentVolumeClaim with the same name "
-        "and ReadWriteOncePod access mode",
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+        "already in-use by another pod",
     )
 )
 OTHER_ZONE: Final = Refusal(("node(s) had no available volume zone",), resolvable=False)
@@ -79,6 +79,11 @@ class VolumeZone(Plugin):
     name = "VolumeZone"
     relational = True
     filters = True
+
+    def refuse(self, cycle: Cycle) -> Refusal | None:
+        gone = cycle.world.volumes.missing(cycle.pod.claims) if cycle.pod.claims else ""
+        said = f'persistentvolume "{gone}" not found'
+        return Refusal((said,), resolvable=False) if gone else None
 
     def begin(self, cycle: Cycle) -> bool:
         return bool(cycle.pod.claims)
