@@ -59,7 +59,7 @@ CASES = [
         _both("sub.kubernetes.io/x", "1", "2"),
         _both("attachable-volumes-x", "1", "1"),
         {"resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1Gi"}}},
-        {"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "2", "memory": "-1"}}},
+        {"resources": {"limits": {"cpu": "1"}, "requests": {"memory": "-1"}}},
     ),
     containers(
         "huge pages",
