@@ -21,6 +21,8 @@ _FORGOTTEN: Final = frozenset(
 def default_pod(obj: JsonObject) -> None:
     spec = obj.setdefault("spec", {})
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
@@ -65,9 +67,7 @@ def default_template(template: JsonObject | None) -> None:
 def default_pod_spec(spec: JsonObject) -> None:
     drop_disabled(spec)
     spec.setdefault("restartPolicy", "Always")
-    grace = spec.setdefault("terminationGracePeriodSeconds", 30)
-    if grace < 0:
-        spec["terminationGracePeriodSeconds"] = 1
+    spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")

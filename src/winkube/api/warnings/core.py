@@ -1,10 +1,9 @@
-"""Nodes, endpoints, service accounts, replication controllers, pod templates."""
+"""Nodes, endpoints, service accounts, pod templates."""
 
 from collections.abc import Iterator
 
-from winkube.api import names
 from winkube.api.addresses import address_warnings, network_warnings
-from winkube.api.meta import annotations_of, labels_of, name_of
+from winkube.api.meta import annotations_of, labels_of
 from winkube.api.warnings.pod import template_warnings
 from winkube.base.types import JsonObject
 
@@ -38,25 +37,6 @@ def account_warnings(obj: JsonObject) -> Iterator[str]:
 def account_update_warnings(new: JsonObject, old: JsonObject) -> Iterator[str]:
     if _MOUNTABLE not in annotations_of(old):
         yield from account_warnings(new)
-
-
-def controller_warnings(obj: JsonObject) -> Iterator[str]:
-    details = names.dns_label_problems(name_of(obj))
-    if details:
-        yield (
-            "metadata.name: this is used in Pod names and hostnames, which can result in "
-            f"surprising behavior; a DNS label is recommended: [{' '.join(details)}]"
-        )
-    template = (obj.get("spec") or {}).get("template")
-    if template is not None:
-        yield from template_warnings(template, "spec.template")
-
-
-def controller_update_warnings(new: JsonObject, old: JsonObject) -> Iterator[str]:
-    template = (new.get("spec") or {}).get("template")
-    changed = new["metadata"].get("generation") != old["metadata"].get("generation")
-    if changed and template is not None:
-        yield from template_warnings(template, "spec.template")
 
 
 def pod_template_warnings(obj: JsonObject) -> Iterator[str]:

@@ -8,8 +8,6 @@ from winkube.api.warnings.claim import claim_warnings
 from winkube.api.warnings.core import (
     account_update_warnings,
     account_warnings,
-    controller_update_warnings,
-    controller_warnings,
     endpoints_warnings,
     node_warnings,
     pod_template_warnings,
@@ -18,7 +16,17 @@ from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
 from winkube.api.warnings.secret import secret_warnings
 from winkube.api.warnings.service import service_warnings
 from winkube.api.warnings.volume import volume_warnings
-from winkube.api.warnings.workload import stateful_set_warnings
+from winkube.api.warnings.workload import (
+    controller_warnings,
+    cron_job_spec_warnings,
+    cron_job_warnings,
+    daemon_set_warnings,
+    if_changed,
+    job_spec_warnings,
+    job_warnings,
+    stateful_set_update_warnings,
+    stateful_set_warnings,
+)
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject], Iterable[str]]
@@ -35,19 +43,29 @@ _CREATE: Final[Mapping[tuple[str, str], Create]] = {
     ("", "ServiceAccount"): account_warnings,
     ("", "Service"): service_warnings,
     ("", "PersistentVolumeClaim"): claim_warnings,
+    ("apps", "DaemonSet"): daemon_set_warnings,
+    ("apps", "Deployment"): controller_warnings,
+    ("apps", "ReplicaSet"): controller_warnings,
     ("apps", "StatefulSet"): stateful_set_warnings,
+    ("batch", "CronJob"): cron_job_warnings,
+    ("batch", "Job"): job_warnings,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Endpoints"): lambda new, old: endpoints_warnings(new),
     ("", "Node"): lambda new, old: node_warnings(new),
     ("", "PersistentVolume"): lambda new, old: volume_warnings(new),
     ("", "PodTemplate"): lambda new, old: pod_template_warnings(new),
-    ("", "ReplicationController"): controller_update_warnings,
+    ("", "ReplicationController"): if_changed(daemon_set_warnings),
     ("", "Secret"): lambda new, old: secret_warnings(new),
     ("", "ServiceAccount"): account_update_warnings,
     ("", "Service"): lambda new, old: service_warnings(new),
     ("", "PersistentVolumeClaim"): lambda new, old: claim_warnings(new),
-    ("apps", "StatefulSet"): lambda new, old: stateful_set_warnings(new),
+    ("apps", "DaemonSet"): if_changed(daemon_set_warnings),
+    ("apps", "Deployment"): if_changed(daemon_set_warnings),
+    ("apps", "ReplicaSet"): if_changed(daemon_set_warnings),
+    ("apps", "StatefulSet"): stateful_set_update_warnings,
+    ("batch", "CronJob"): if_changed(cron_job_spec_warnings),
+    ("batch", "Job"): if_changed(job_spec_warnings),
 }
 
 
