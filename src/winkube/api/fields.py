@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from winkube.api.errors import UndecodableError
+from winkube.api.go_text import printed, quoted
 from winkube.api.kinds import Kind
 from winkube.api.quantity import QuantityError, canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
@@ -34,6 +35,8 @@ class FieldReport:
     type_errors: list[str] = field(default_factory=list)
     # The same, as somebody says who converts a tree instead of reading a text.
     conversion_errors: list[str] = field(default_factory=list)
+    # And as a server-side apply, which holds a tree against a schema.
+    schema_errors: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:
@@ -175,6 +178,7 @@ class _Reporter:
             message = _type_message(shape, value, place)
             self._report.type_errors.append(message)
             self._report.conversion_errors.append(_conversion_message(shape, value, message))
+            self._report.schema_errors.append(_schema_message(shape, value, place.path))
 
     def _visit_object(self, definition: Definition, value: JsonObject, place: _Place) -> None:
         properties = definition.properties
@@ -234,6 +238,25 @@ def _base64_fault(text: str) -> int:
             return at if char != "=" or taken % 4 < 2 else len(text)
         taken += 1
     return len(text) - taken % 4
+
+
+_SCHEMA_TYPES: Final = {
+    Type.OBJECT: "map",
+    Type.MAP: "map",
+    Type.LIST: "list",
+    Type.INT32: "numeric (int or float)",
+    Type.INT64: "numeric (int or float)",
+    Type.NUMBER: "numeric (int or float)",
+    Type.BOOL: "boolean",
+}
+
+
+def _schema_message(shape: Shape, value: Any, path: str) -> str:
+    wanted = _SCHEMA_TYPES.get(shape.type, "string")
+    if wanted in ("map", "list"):
+        return f".{path}: expected {wanted}, got &{{{printed(value)}}}"
+    shown = quoted(value) if isinstance(value, str) else printed(value)
+    return f".{path}: expected {wanted}, got &value.valueUnstructured{{Value:{shown}}}"
 
 
 def _quantity_message(value: Any) -> str:

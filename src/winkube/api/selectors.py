@@ -134,13 +134,20 @@ class _Parser:
         self._next = 0
 
     def parse(self) -> tuple[Requirement, ...]:
+        self._expect_start("!, identifier, or 'end of string'")
         requirements = [self._requirement()]
         while self._peek():
             token = self._take()
             if token != ",":
-                raise _problem(f"found '{token}', expected: ',' or 'end of string'")
+                raise BadRequestError(f"found '{token}', expected: ',' or 'end of string'")
+            self._expect_start("identifier after ','")
             requirements.append(self._requirement())
         return tuple(sorted(requirements, key=lambda requirement: requirement.key))
+
+    def _expect_start(self, expected: str) -> None:
+        token = self._peek()
+        if token in ("", ",", "(", ")", "=", "==", "!=", "<", ">"):
+            raise BadRequestError(f"found '{token}', expected: {expected}")
 
     def _peek(self) -> str:
         return self._tokens[self._next] if self._next < len(self._tokens) else ""
@@ -175,7 +182,7 @@ class _Parser:
             raise _problem(f"found '{token}', expected: {expected}")
         problems = label_key_problems(token)
         if problems:
-            raise _problem(f'key: Invalid value: "{token}": {"; ".join(problems)}')
+            raise _problem(f'<nil>: Invalid value: "{token}": {"; ".join(problems)}')
         return token
 
     def _exact(self) -> str:
@@ -211,7 +218,7 @@ class _Parser:
             elif token and token not in ("(", "=", "==", "!=", "!", "<", ">") and not current:
                 current = token
             else:
-                raise _problem(f"found '{token}', expected: ',', or identifier")
+                raise _problem(f"found '{token}', expected: ',', ')' or identifier")
 
 
 def _checked_value(key: str, value: str) -> str:
@@ -273,7 +280,23 @@ def parse_field_selector(text: str, kind: Kind | None = None) -> FieldSelector:
     return FieldSelector(tuple(terms))
 
 
+_KNOWN: Final = (
+    '"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+)
+_REFUSALS: Final = {
+    ("apps", "ReplicaSet"): _KNOWN,
+    ("networking.k8s.io", "IPAddress"): _KNOWN,
+    ("batch", "Job"): 'field label "{field}" not supported for Job',
+    ("resource.k8s.io", "ResourceSlice"): (
+        "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {field}"
+    ),
+}
+
+
 def _unsupported(field: str, kind: Kind | None) -> str:
+    special = _REFUSALS.get((kind.group, kind.kind)) if kind is not None else None
+    if special is not None:
+        return special.format(field=field)
     if has_own_fields(kind):
         return f"field label not supported: {field}"
     known = '"metadata.name", "metadata.namespace"'

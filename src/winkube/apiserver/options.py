@@ -20,6 +20,7 @@ class WriteOptions:
     field_manager: str = ""
     force: bool = False
     applies: bool = False  # a server-side apply keeps managedFields itself
+    resets_managers: bool = False  # nobody shall own anything any longer
     agent: str = ""  # the client's name for itself, when it names no manager
     warnings: list[str] = field(default_factory=list)
 

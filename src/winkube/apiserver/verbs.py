@@ -10,7 +10,7 @@ from winkube.apiserver.body import decode, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
-from winkube.apiserver.options import WriteOptions, parse_bool
+from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.apply import apply
 from winkube.apiserver.registry.core import Registry, get, not_found
@@ -141,7 +141,8 @@ class Verbs:
         try:
             document = await decode(raw, "application/yaml")
         except MalformedError as error:
-            raise BadRequestError(f"error decoding YAML: {error.message}") from error
+            fault = f"error converting YAML to JSON: {error.message}"
+            raise BadRequestError(f"error decoding YAML: {fault}") from error
         item, new = await apply(self._registry, call.served, call.place, document, options, part)
         return self.answer(call, item, 201 if new else 200)
 
@@ -213,4 +214,5 @@ class Verbs:
 
 
 def is_watch(query: dict[str, str]) -> bool:
-    return parse_bool(query.get("watch", "")) or query.get("watch") == ""
+    """Whatever is not plainly no is yes, also nothing at all."""
+    return query.get("watch", "").lower() not in ("false", "0")

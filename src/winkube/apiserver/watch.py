@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 import orjson
 from aiohttp import web
 
-from winkube.api.errors import ApiError, Cause, ExpiredError, InvalidError
+from winkube.api.errors import ApiError, ExpiredError, InvalidError
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.cache import TRIGGER_FIELDS, Cache, Change, Trigger, Watcher
 from winkube.apiserver.call import Call
 from winkube.apiserver.conversion import item_as_served
@@ -33,6 +34,11 @@ _MIN_TIMEOUT: Final = 1800.0
 _CHUNK: Final = 512  # items per write while a watch starts
 
 
+_UNLESS_INITIAL: Final = (
+    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class WatchParams:
     version: str = ""
@@ -44,24 +50,25 @@ class WatchParams:
     def parse(cls, query: Mapping[str, str]) -> "WatchParams":
         initial = query.get("sendInitialEvents", "")
         match = query.get("resourceVersionMatch", "")
-        if initial and match != "NotOlderThan":
-            problem = (
-                "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            )
+        problems, path = Problems(), "resourceVersionMatch"
+        if initial and not match:
+            text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            problems.forbidden(path, text)
         elif match and not initial:
-            problem = (
-                "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents "
-                "is provided"
+            text = (
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
             )
-        else:
-            return cls(
-                version=query.get("resourceVersion", ""),
-                timeout=parse_count("timeoutSeconds", query.get("timeoutSeconds", "")),
-                bookmarks=parse_bool(query.get("allowWatchBookmarks", "")),
-                initial=parse_bool(initial),
-            )
-        cause = Cause("FieldValueForbidden", problem, "resourceVersionMatch")
-        raise InvalidError.of("ListOptions", "", [cause], group="meta.k8s.io")
+            problems.forbidden(path, text)
+        if match not in ("", "NotOlderThan"):
+            problems.unsupported(path, match, ("NotOlderThan",))
+        if problems:
+            raise InvalidError.of("ListOptions", "", problems.causes, group="meta.k8s.io")
+        return cls(
+            version=query.get("resourceVersion", ""),
+            timeout=parse_count(query.get("timeoutSeconds", "")),
+            bookmarks=parse_bool(query.get("allowWatchBookmarks", "")),
+            initial=parse_bool(initial),
+        )
 
 
 class WatchServer:

@@ -28,7 +28,7 @@ def deployment(replicas: int | None = 2, image: str = "i:1", **labels: str) -> d
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "d", "labels": labels},
+        "metadata": {"name": "d", **({"labels": labels} if labels else {})},
         "spec": spec,
     }
 

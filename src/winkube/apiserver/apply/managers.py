@@ -80,10 +80,7 @@ def write_managers(metadata: JsonObject, managers: Managers) -> None:
         entries.append(entry)
     if len(entries) > 1:
         entries.sort(key=_order)
-    if entries:
-        metadata["managedFields"] = entries
-    else:
-        metadata.pop("managedFields", None)
+    metadata["managedFields"] = entries  # also none at all: said, not left out
 
 
 def _order(entry: JsonObject) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What applying a configuration makes of an object: merge what it says, remove what it left."""
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -39,21 +40,30 @@ def _merge_elements(shape: Shape, live: list[Any], wanted: list[Any]) -> list[An
     """Elements the author lists come in the author's order; the others keep their place."""
     have = {key_step(shape, element): element for element in live}
     ours = {key_step(shape, element): element for element in wanted}
-    merged = {
-        step: merge(shape.item, have[step], element) if step in have else clone(element)
-        for step, element in ours.items()
-    }
-    pending = iter(merged.items())
+    left, right = deque(have), deque(ours)
+    shared = deque(step for step in ours if step in have)
     result: list[Any] = []
-    for step, element in have.items():
-        result.append(next(pending)[1] if step in ours else element)
-    result.extend(element for _, element in pending)
+    while left or right:
+        if left and left[0] not in ours:
+            result.append(have[left.popleft()])
+        elif left and right and left[0] != right[0] and shared and left[0] != shared[0]:
+            left.popleft()  # its turn comes where the author has it
+        elif right:
+            step = right.popleft()
+            merged = merge(shape.item, have[step], ours[step]) if step in have else None
+            result.append(clone(ours[step]) if merged is None else merged)
+            if shared and shared[0] == step:
+                shared.popleft()
+            if left and left[0] == step:
+                left.popleft()
+        else:
+            left.popleft()
     return result
 
 
 def remove(shape: Shape, value: Any, paths: Iterable[Path]) -> None:
-    """Take these fields out, deepest first; what becomes empty by it stays empty."""
-    for path in sorted(paths, key=len, reverse=True):
+    """Take these fields out, whole elements before what is in them; the emptied stays empty."""
+    for path in sorted(paths, key=len):
         _remove_one(shape, value, path)
 
 

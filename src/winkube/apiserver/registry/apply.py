@@ -5,7 +5,7 @@ from typing import Any, Final
 from winkube.api.errors import BadRequestError, Cause, InvalidError, UnexplainedError
 from winkube.api.fields import check_fields
 from winkube.api.kinds import Kind
-from winkube.api.roundtrip import prune
+from winkube.api.patch import json_name
 from winkube.api.schema import Schema, Shape
 from winkube.apiserver.apply.managers import (
     BEFORE,
@@ -33,6 +33,7 @@ from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 _ATTEMPTS: Final = 6
+_VERSION: Final = "resourceVersion"
 
 
 async def apply(
@@ -55,7 +56,9 @@ async def apply(
             return await _create(registry, served, place, wanted, options), True
         live = to_served(served, item.load())
         new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
+        owners = new["metadata"]["managedFields"]
         new = accept(registry.schema, served.kind, new, options)
+        new["metadata"]["managedFields"] = owners
         try:
             return await update(registry, served, item, new, options, part), False
         except ModifiedError:
@@ -72,13 +75,16 @@ def _configuration(
             "FieldValueRequired", "Required value: is required for apply patch", "fieldManager"
         )
         raise InvalidError.of("PatchOptions", "", [cause], group="meta.k8s.io")
+    document = {} if document is None else document
     if not isinstance(document, dict):
-        raise BadRequestError("error decoding YAML: the body of an apply has to be an object")
-    if document.get("kind") != kind.kind or document.get("apiVersion") != kind.api_version:
         raise BadRequestError(
-            f"incorrect type specified in the patch: {document.get('apiVersion')}, "
-            f"Kind={document.get('kind')} is not {kind.api_version}, Kind={kind.kind}"
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+            f"unmarshal {json_name(document)} into Go value of type map[string]interface {{}}"
         )
+    if document.get("kind") != kind.kind or document.get("apiVersion") != kind.api_version:
+        group, _, version = str(document.get("apiVersion") or "").rpartition("/")
+        found = f"{group}/{version}, Kind={document.get('kind') or ''}"
+        raise BadRequestError(f"invalid object type: {found}")
     metadata = document.setdefault("metadata", {})
     if not isinstance(metadata, dict) or metadata.get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
@@ -93,15 +99,13 @@ def _configuration(
 
 def _check(schema: Schema, kind: Kind, document: JsonObject, options: WriteOptions) -> None:
     report = check_fields(schema, kind, document)
-    if report.unknown:
+    problems = [f".{path}: field not declared in schema" for path in report.unknown]
+    problems += report.schema_errors
+    if problems:
         raise UnexplainedError(
             f"failed to create typed patch object ({_place(document)}; {_gvk(kind)}): "
-            + _listed([f".{path}: field not declared in schema" for path in report.unknown])
+            + _listed(problems)
         )
-    error = report.type_error(kind)
-    if error is not None:
-        raise error
-    prune(schema, kind, document)
 
 
 def _listed(texts: list[str]) -> str:
@@ -128,9 +132,8 @@ async def _create(
     owner = Owner(options.field_manager, "Apply", served.kind.api_version)
     fields = stated_fields(shape, wanted, "")
     now = to_rfc3339(registry.clock.now())
-    obj = accept(
-        registry.schema, served.kind, {**wanted, "metadata": {**wanted["metadata"]}}, options
-    )
+    metadata = {key: wanted["metadata"][key] for key in wanted["metadata"] if key != _VERSION}
+    obj = accept(registry.schema, served.kind, {**wanted, "metadata": metadata}, options)
     managers: Managers = {owner: (fields, now)}
     write_managers(obj["metadata"], managers)
     return await create(registry, served, place[0], obj, options)

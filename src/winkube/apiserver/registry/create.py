@@ -68,6 +68,8 @@ def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOption
     if definition is not None and not options.applies:
         owner = Owner(options.manager, "Update", kind.api_version)
         track_creation(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
+    if not obj["metadata"].get("managedFields"):
+        obj["metadata"].pop("managedFields", None)
 
 
 async def _create(registry: Registry, request: Admission, options: WriteOptions) -> Item:

@@ -14,10 +14,10 @@ import orjson
 
 from winkube.api.errors import (
     BadRequestError,
-    Cause,
     ExpiredError,
     GatewayTimeoutError,
     InvalidError,
+    UnexplainedError,
 )
 from winkube.api.selectors import (
     FieldSelector,
@@ -25,6 +25,7 @@ from winkube.api.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
@@ -71,15 +72,17 @@ class ListParams:
     token: str = ""
     version: str = ""
     match: str = ""
+    initial: bool = False
 
     @classmethod
     def parse(cls, namespace: str, query: Mapping[str, str]) -> "ListParams":
         return cls(
             namespace,
-            parse_count("limit", query.get("limit", "")),
+            parse_count(query.get("limit", "")),
             query.get("continue", ""),
             query.get("resourceVersion", ""),
             query.get("resourceVersionMatch", ""),
+            "sendInitialEvents" in query,
         )
 
 
@@ -91,33 +94,29 @@ class ListResult:
     remaining: int | None = None
 
 
-def parse_count(field: str, text: str) -> int:
+def parse_count(text: str) -> int:
     if not text:
         return 0
     try:
         return min(max(0, int(text)), _MAX_COUNT)
     except ValueError:
-        raise BadRequestError(
-            f'unable to convert query parameter "{field}": strconv.ParseInt: parsing "{text}": '
-            "invalid syntax"
-        ) from None
+        raise BadRequestError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
 def parse_version(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 20:
-        raise InvalidError.of(
-            "ListOptions",
-            "",
-            [
-                Cause(
-                    "FieldValueInvalid",
-                    f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax',
-                    "resourceVersion",
-                )
-            ],
-            group="meta.k8s.io",
+        raise UnexplainedError(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+            "invalid syntax"
         )
     return int(text)
+
+
+def _listed_version(text: str) -> int:
+    try:
+        return parse_version(text)
+    except UnexplainedError as error:
+        raise BadRequestError(f"invalid resource version: {error.message}") from error
 
 
 def list_items(
@@ -125,11 +124,12 @@ def list_items(
 ) -> ListResult:
     folder = served.folder(params.namespace)
     if params.token:
+        _open_token(params.token)
         if params.version not in ("", "0"):
             raise BadRequestError("specifying resource version is not allowed when using continue")
         return _next_page(served, folder, current, params, selection)
     _check_match(params)
-    wanted = parse_version(params.version) if params.version else 0
+    wanted = _listed_version(params.version) if params.version else 0
     if wanted > current:
         raise _too_large(wanted, current)
     exact = params.match == "Exact" and wanted > 0
@@ -139,16 +139,22 @@ def list_items(
 
 
 def _check_match(params: ListParams) -> None:
-    problem = ""
+    problems, path = Problems(), "resourceVersionMatch"
+    if params.initial:
+        problems.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     if params.match and not params.version:
-        problem = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-    elif params.match not in ("", "Exact", "NotOlderThan"):
-        problem = f'Unsupported value: "{params.match}"'
+        text = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        problems.forbidden(path, text)
+    elif params.match not in _MATCHES:
+        problems.unsupported(path, params.match, _MATCHES)
     elif params.match == "Exact" and params.version == "0":
-        problem = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-    if problem:
-        cause = Cause("FieldValueForbidden", f"Forbidden: {problem}", "resourceVersionMatch")
-        raise InvalidError.of("ListOptions", "", [cause], group="meta.k8s.io")
+        text = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        problems.forbidden(path, text)
+    if problems:
+        raise InvalidError.of("ListOptions", "", problems.causes, group="meta.k8s.io")
+
+
+_MATCHES: Final = ("Exact", "NotOlderThan", "")
 
 
 def _next_page(
@@ -196,7 +202,9 @@ def _open_token(text: str) -> tuple[int, str]:
         token = orjson.loads(data)
         return int(token["rv"]), str(token["start"])
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise BadRequestError(f"continue key is not valid: {error}") from error
+        raise BadRequestError(
+            "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"
+        ) from error
 
 
 def _too_large(wanted: int, current: int) -> GatewayTimeoutError:

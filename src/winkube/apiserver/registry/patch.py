@@ -129,6 +129,10 @@ def patched(
 ) -> JsonObject:
     """The object as the patch makes it, read as an object of its kind."""
     new = wanted.change(registry.schema, kind, old)
+    managers = (
+        new["metadata"].get("managedFields") if isinstance(new.get("metadata"), dict) else None
+    )
+    options.resets_managers = managers in ([], [{}])
     remarks = () if options.field_validation == "Ignore" else wanted.repeated
     if remarks and options.field_validation == "Strict":
         fault = f"strict decoding error: {', '.join(remarks)}"

@@ -62,6 +62,8 @@ async def update(
     old = to_served(served, old_item.load())
     check_identity(served, new, old_item)
     _carry_over(new, old)
+    if options.resets_managers:
+        new["metadata"].pop("managedFields", None)
     request = Admission(
         "UPDATE",
         served,
@@ -96,7 +98,10 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
     kind, new, old = request.served.kind, request.obj, request.old
     assert new is not None
     assert old is not None
+    managers = new["metadata"].get("managedFields")
     part.prepare(kind, new, old)
+    if options.applies and managers is not None:
+        new["metadata"]["managedFields"] = managers
     complete_signing_request(kind, new, old, part=part.name, clock=registry.clock)
     _track(registry, kind, (old, new), options, part)
     causes = validate_update(kind, new, old, part=part.name)
@@ -115,10 +120,12 @@ def _track(
     """Keep managedFields true, for objects that have them; an apply has done so itself."""
     old, new = states
     definition = registry.schema.for_kind(kind.gvk)
-    if definition is None or options.applies or not new["metadata"].get("managedFields"):
-        return
-    owner = Owner(options.manager, "Update", kind.api_version, part.name)
-    track_update(definition.shape, old, new, owner, to_rfc3339(registry.clock.now()))
+    if definition is not None and not options.applies and new["metadata"].get("managedFields"):
+        owner = Owner(options.manager, "Update", kind.api_version, part.name)
+        now = "" if part.name == "scale" else to_rfc3339(registry.clock.now())
+        track_update(definition.shape, old, new, owner, now)
+    if not new["metadata"].get("managedFields"):
+        new["metadata"].pop("managedFields", None)
 
 
 def check_identity(served: Served, new: JsonObject, item: Item) -> None:

@@ -1,5 +1,6 @@
 """The scale subresource: how many replicas, in one form for every workload kind."""
 
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
@@ -15,7 +16,7 @@ from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import MODIFIED, Registry, get
 from winkube.apiserver.registry.patch import Patch, patched, read_patch
-from winkube.apiserver.registry.update import ModifiedError, require_name, update
+from winkube.apiserver.registry.update import WHOLE, ModifiedError, require_name, update
 from winkube.apiserver.render import encode
 from winkube.apiserver.served import Served
 from winkube.base.clock import SystemClock
@@ -23,6 +24,7 @@ from winkube.base.types import JsonObject
 
 _ATTEMPTS: Final = 6
 _CLOCK: Final = SystemClock()
+_PART: Final = replace(WHOLE, name="scale")
 SCALE: Final = Kind("autoscaling", "v1", "Scale", "", "", namespaced=True)
 
 
@@ -74,7 +76,7 @@ class Scale:
         obj["metadata"].pop("resourceVersion", None)
         obj.setdefault("spec", {})["replicas"] = (scale.get("spec") or {}).get("replicas", 0)
         new = accept(self._registry.schema, call.served.kind, obj, options)
-        return await update(self._registry, call.served, item, new, options)
+        return await update(self._registry, call.served, item, new, options, _PART)
 
 
 def _check(served: Served, item: Item, scale: JsonObject) -> None:
