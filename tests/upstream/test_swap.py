@@ -17,21 +17,17 @@ from tests.upstream.scenario import Scenario
 from winkube.testing.planes import upstream_folder
 
 CHOSEN: Final = {
-    "cluster": (
-        "account and root certificate",
-        "budget: minAvailable",
-        "empty namespace",
-        "gc: foreground",
-        "taint evicts at once and later",
-        "volume: static",
-        "volume: wait for the first consumer",
-    ),
+    "budgets": ("budget: minAvailable",),
+    "cluster": ("account and root certificate", "empty namespace", "gc: foreground"),
+    "cronjobs": ("cron: one missed run",),
     "daemonsets": ("roll", "windows nodes"),
     "deployments": ("delete in the foreground", "recreate", "roll", "undo by template"),
-    "jobs": ("back-off limit", "cron: one missed run", "indexed", "success policy", "ttl"),
+    "jobs": ("back-off limit", "indexed", "success policy", "ttl"),
+    "nodes": ("taint evicts at once and later",),
     "replicasets": ("ReplicaSet: scale", "ReplicationController: scale"),
     "services": ("headless", "named ports", "endpoints by hand are mirrored"),
     "statefulsets": ("claims that go with the set", "roll"),
+    "volumes": ("volume: static", "volume: wait for the first consumer"),
 }
 SETS: Final = {
     group: [entry for entry in scenarios if entry.name in CHOSEN.get(group, ())]

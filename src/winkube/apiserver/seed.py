@@ -23,12 +23,14 @@ from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.update import store_update
 from winkube.apiserver.served import Served
 from winkube.apiserver.services.address import service_address
+from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)
 
 _OURS: Final = frozenset({"endpoints", "endpointslices"})
 _KEEP_SECONDS: Final = 2.0
+TOKEN_TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 Seed = tuple[tuple[str, str, str], str, JsonObject]  # resource, namespace, object
 
 
@@ -36,7 +38,7 @@ async def seed(registry: Registry, config: ApiServerConfig) -> None:
     await _ensure(registry, _indispensable(config))
     # Side by side: a hundred writes that wait together become one commit.
     async with asyncio.TaskGroup() as group:
-        for one in _objects():
+        for one in _objects(registry.clock.now()):
             group.create_task(_ensure(registry, [one]), name=one[2]["metadata"]["name"])
 
 
@@ -109,7 +111,7 @@ def _indispensable(config: ApiServerConfig) -> Iterator[Seed]:
     yield from _kubernetes_service(config)
 
 
-def _objects() -> Iterator[Seed]:
+def _objects(now: float) -> Iterator[Seed]:
     for name, value, text in (
         (
             "system-cluster-critical",
@@ -128,6 +130,9 @@ def _objects() -> Iterator[Seed]:
             "",
             {"metadata": {"name": name}, "value": value, "description": text},
         )
+    # Since when the use of tokens kept in Secrets is noted: upstream's cleaner of them asks.
+    since = {"metadata": {"name": TOKEN_TRACKING}, "data": {"since": to_rfc3339(now)[:10]}}
+    yield ("", "v1", "configmaps"), "kube-system", since
     for plural, obj in bootstrap_objects():
         yield (GROUP, "v1", plural), obj["metadata"].get("namespace", ""), obj
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.upstream.scenario import Scenario, Step, change, count, each, look, make, remove, until
+from tests.upstream.scenario import Scenario, Step
+from tests.upstream.steps import change, count, each, look, make, remove, until
 from tests.upstream.workloads.shapes import is_ready, notes, template, workload
 
 Json = Any

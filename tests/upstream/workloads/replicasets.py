@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from tests.upstream.scenario import (
-    Scenario,
-    Step,
-    change,
-    count,
-    each,
-    gone,
-    look,
-    make,
-    remove,
-    until,
-)
+from tests.upstream.scenario import Scenario, Step
+from tests.upstream.steps import change, count, each, gone, look, make, remove, until
 from tests.upstream.workloads.shapes import is_ready, notes, pod, template, workload
 
 Json = Any
@@ -76,15 +66,7 @@ def both(kind: str) -> list[Scenario]:
         Scenario(
             f"{kind}: replaces what failed",
             [
-                make(
-                    workload(
-                        kind,
-                        replicas=1,
-                        template=template(activeDeadlineSeconds=1),
-                    )
-                )
-                if kind == "Job"
-                else make(workload(kind, replicas=1)),
+                make(workload(kind, replicas=1)),
                 ready(kind, 1),
                 each(
                     "Pod",

@@ -4,6 +4,7 @@ from typing import Any
 
 Json = Any
 SIMULATION = "simulation.winkube.dev/"
+FAILING = {"exit": "after=0.05,code=1"}
 
 
 def notes(**said: str) -> dict[str, str]:
@@ -89,3 +90,9 @@ def job_over(obj: Json) -> bool:
 def labelled(obj: Json, **labels: str) -> Json:
     obj["metadata"]["labels"] = labels or {"app": "web"}
     return obj
+
+
+def job(**spec: Json) -> Json:
+    said = spec.pop("notes", {"exit": "after=0.1,code=0"})
+    shape = template(annotations=notes(**said), **{"restartPolicy": "Never", **spec.pop("pod", {})})
+    return workload("Job", **{"template": shape, **spec})

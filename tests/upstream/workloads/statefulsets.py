@@ -2,17 +2,8 @@
 
 from typing import Any
 
-from tests.upstream.scenario import (
-    Scenario,
-    Step,
-    change,
-    count,
-    gone,
-    look,
-    make,
-    remove,
-    until,
-)
+from tests.upstream.scenario import Scenario, Step
+from tests.upstream.steps import change, count, gone, look, make, remove, until
 from tests.upstream.workloads.shapes import claim, notes, service, template, workload
 
 Json = Any
