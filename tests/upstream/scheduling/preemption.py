@@ -160,7 +160,7 @@ VOLUMES = [
     Scenario(
         "claim of one pod",
         [node("a"), node("b")],
-        [pod("p", **with_claim("c")), pod("q", **with_claim("c"), **HIGH)],
+        [pod("p", **with_claim("c")), {"delete": "p"}, pod("q", **with_claim("c"), **HIGH)],
         [
             volume("for-one", accessModes=["ReadWriteOncePod"]),
             bound("c", "for-one", accessModes=["ReadWriteOncePod"]),
