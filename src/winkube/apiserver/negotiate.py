@@ -67,14 +67,14 @@ def _weight(text: str) -> float:
 
 
 @lru_cache(maxsize=256)
-def negotiate(header: str, *, many: bool = False) -> Output:
+def negotiate(header: str, *, many: bool = False, tables: bool = True) -> Output:
     """The first range we can serve; NotAcceptableError when there is none."""
     if not header.strip():
         return PLAIN
     entries = parse_accept(header)
     for entry in entries:
         output = _output(entry)
-        if output is not None:
+        if output is not None and (tables or output.shape != "Table"):
             return output
     if any(entry.media in _PRODUCED for entry in entries):
         raise NotAcceptableError(f"only the following media types are accepted: {_NAMES}")

@@ -13,6 +13,7 @@ from winkube.apiserver.auth.user import User
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, reply_json
 from winkube.apiserver.edge import Edge
+from winkube.apiserver.negotiate import negotiate
 from winkube.base.clock import Clock, to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -122,6 +123,8 @@ def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
 
 
 async def _body(call: Call) -> JsonObject:
+    # An answer has no columns, so nobody gets it as a table.
+    negotiate(call.request.headers.get("Accept", ""), tables=False)
     raw = await read_body(call.request)
     return require_object(await decode(raw, call.request.headers.get("Content-Type", "")))
 

@@ -99,3 +99,11 @@ def test_kubelet_changes_only_its_own_node(api: Any, server: Any, space: str) ->
     api("POST", pods, pod)
     assert kubelet("DELETE", f"{pods}/p").status == 403
     api("DELETE", "/api/v1/nodes/own")
+
+
+def test_an_access_review_is_no_table(api: Any) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    assert api("POST", path, review, Accept=table).status == 406
+    assert api("POST", path, review, Accept=f"{table},application/json").status == 201

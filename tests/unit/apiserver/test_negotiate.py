@@ -32,3 +32,9 @@ def test_compression_is_for_peers_elsewhere() -> None:
     assert wants_gzip("gzip, deflate", "172.30.0.11")
     assert not wants_gzip("gzip", "127.0.0.1")
     assert not wants_gzip("identity", "172.30.0.11")
+
+
+def test_what_has_no_columns_is_no_table() -> None:
+    assert negotiate(f"{TABLE},application/json", tables=False) == PLAIN
+    with pytest.raises(NotAcceptableError, match="only the following media types are accepted"):
+        negotiate(TABLE, tables=False)
