@@ -25,6 +25,7 @@ _BY_KIND: Final[dict[tuple[str, str], NameCheck]] = {
     ("", "Namespace"): names.dns_label_problems,
     ("", "Service"): names.dns_1035_label_problems,
     ("", "Event"): names.path_segment_problems,
+    ("events.k8s.io", "Event"): names.path_segment_problems,
     ("apps", "StatefulSet"): names.dns_label_problems,
     ("networking.k8s.io", "IPAddress"): _ip_problems,
     ("policy", "PodDisruptionBudget"): names.path_segment_problems,

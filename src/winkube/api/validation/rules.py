@@ -104,6 +104,7 @@ _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {
     ("storage.k8s.io", "VolumeAttachment"): attachment.validate_new_attachment,
     ("", "Pod"): pod.validate_new_pod,
     ("", "Namespace"): namespace.validate_namespace,
+    ("events.k8s.io", "Event"): event.validate_new_event,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_new_autoscaler,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
@@ -124,6 +125,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("batch", "Job"): batch.validate_job_update,
     ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.validate_autoscaler_update,
     ("discovery.k8s.io", "EndpointSlice"): endpoints.validate_endpoint_slice_update,
+    ("events.k8s.io", "Event"): event.validate_event_update,
     _SIGNING_REQUEST: certificates.validate_signing_request_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,

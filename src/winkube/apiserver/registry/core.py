@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from winkube.api.errors import BadRequestError, NotFoundError
+from winkube.api.kinds import Kind
 from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.chance import Chance
@@ -70,6 +71,11 @@ def get(served: Served, namespace: str, name: str) -> Item:
     if item is None:
         raise not_found(served, name)
     return item
+
+
+def judged_group(kind: Kind) -> str:
+    """The group in whose name an object is refused: events of both groups are the core's."""
+    return "" if kind.kind == "Event" else kind.group
 
 
 def not_found(served: Served, name: str) -> NotFoundError:

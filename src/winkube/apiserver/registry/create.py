@@ -18,7 +18,7 @@ from winkube.apiserver.apply.managers import Owner, track_creation
 from winkube.apiserver.conversion import to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
-from winkube.apiserver.registry.core import Registry, check_name
+from winkube.apiserver.registry.core import Registry, check_name, judged_group
 from winkube.apiserver.registry.hook import Finish, nothing_to_finish
 from winkube.apiserver.registry.prepare import prepare_create
 from winkube.apiserver.served import Served
@@ -121,7 +121,9 @@ async def _complete(registry: Registry, request: Admission, options: WriteOption
     request.name = metadata.get("name") or ""
     causes = validate_create(served.kind, obj)
     if causes:
-        raise InvalidError.of(served.kind.kind, request.name, causes, group=served.kind.group)
+        raise InvalidError.of(
+            served.kind.kind, request.name, causes, group=judged_group(served.kind)
+        )
     options.warnings.extend(warnings_on_create(served.kind, obj))
     check_name(request.name)
     await registry.admission.validate(request)

@@ -17,7 +17,7 @@ from winkube.apiserver.apply.managers import Owner, track_update
 from winkube.apiserver.conversion import to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
-from winkube.apiserver.registry.core import MODIFIED, Registry
+from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group
 from winkube.apiserver.registry.hook import nothing_to_finish as _keep
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
@@ -106,7 +106,7 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
     _track(registry, kind, (old, new), options, part)
     causes = validate_update(kind, new, old, part=part.name)
     if causes:
-        raise InvalidError.of(kind.kind, request.name, causes, group=kind.group)
+        raise InvalidError.of(kind.kind, request.name, causes, group=judged_group(kind))
     options.warnings.extend(warnings_on_update(kind, new, old, part=part.name))
 
 
