@@ -7,6 +7,7 @@ from typing import Any, Final
 from winkube.base.clock import Clock
 from winkube.machines.personality import Personality
 from winkube.machines.wine.recipe import USERS
+from winkube.runtime.account import find_account
 from winkube.runtime.command_line import ImageCommand, plan_command_line
 from winkube.runtime.environment import merge_env, windows_environment
 from winkube.runtime.errors import (
@@ -158,14 +159,7 @@ def _plan_user(sandbox: Sandbox, config: Any, image: Image) -> str:
         raise UnsupportedError("HostProcess containers are not supported by this runtime yet")
     pod = sandbox.config.windows.security_context
     name = context.run_as_username or pod.run_as_username or image.config.user or USERS[0]
-    plain = name.rpartition("\\")[2]
-    for user in USERS:
-        if plain.lower() == user.lower():
-            return user
-    # The words of Windows when there is no such account.
-    raise InvalidArgumentError(
-        f"hcs::System::CreateProcess: The user name or password is incorrect. ({name})"
-    )
+    return find_account(name) or str(name)
 
 
 def to_limits(resources: Any) -> dict[str, int]:

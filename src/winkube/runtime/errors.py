@@ -62,5 +62,13 @@ class StartError(RuntimeServiceError):
         self.words = words
 
 
+class SandboxStartError(RuntimeServiceError):
+    def __init__(self, sandbox_id: str, words: str) -> None:
+        super().__init__(
+            f'failed to start sandbox container task "{sandbox_id}": '
+            f"hcs::System::CreateProcess {sandbox_id}: {words}: unknown"
+        )
+
+
 class ImageError(RuntimeServiceError):
     """Anything about images; the tree continues in ``runtime/oci/errors.py``."""

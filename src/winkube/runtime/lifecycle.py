@@ -21,6 +21,7 @@ from winkube.base.clock import Clock
 from winkube.linux import cgroup
 from winkube.machines.wine.recipe import WINE_BINARY
 from winkube.runtime import launch
+from winkube.runtime.account import WRONG_NAME, find_account
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.errors import RuntimeServiceError, StartError
 from winkube.runtime.rootfs import Bundle, RootfsMaker
@@ -105,6 +106,8 @@ class Lifecycle:
         bundle = self._rootfs.bundle(container.id)
         cgroup.ensure(f"{self._config.cgroup_parent}/{container.sandbox_id}")
         try:
+            if find_account(container.user) is None:
+                raise StartError(container.id, WRONG_NAME)
             container.pid = await self._runc.create(self._plan_monitor(container, sandbox, bundle))
             container.monitor_pid = int((bundle.folder / "conmon.pid").read_text())
             self._mark_running(container)

@@ -12,8 +12,14 @@ from typing import Any, Final
 
 from winkube.base.clock import Clock
 from winkube.base.errors import WinkubeError
+from winkube.runtime.account import WRONG_NAME, find_account
 from winkube.runtime.config import RuntimeConfig
-from winkube.runtime.errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from winkube.runtime.errors import (
+    InvalidArgumentError,
+    NotFoundError,
+    SandboxStartError,
+    UnsupportedError,
+)
 from winkube.runtime.lifecycle import end_group
 from winkube.runtime.network import PodNetwork
 from winkube.runtime.state import Records, Sandbox, SandboxState, pack
@@ -67,6 +73,9 @@ class SandboxService:
             # Chosen here and saved first: whoever cleans up after a crash knows what to look for.
             namespace_id=str(uuid.uuid4()).upper(),
         )
+        user = config.windows.security_context.run_as_username
+        if user and find_account(user) is None:
+            raise SandboxStartError(sandbox.id, WRONG_NAME)
         self._records.save(sandbox)
         try:
             _ensure_folder(config.log_directory)

@@ -32,6 +32,8 @@ from winkube.wire.remotecommand import Streams, TerminalSize
 pytestmark = pytest.mark.root
 SERVERCORE = "mcr.microsoft.com/windows/servercore:ltsc2019"
 
+IIS = "mcr.microsoft.com/windows/servercore/iis"
+
 
 async def test_servercore_runs_cmd_and_the_log_has_its_version(
     config: RuntimeConfig, tmp_path: Path
@@ -67,14 +69,29 @@ async def test_a_command_that_does_not_exist_fails_the_start(
         assert (status.state, status.reason) == (cri.CONTAINER_EXITED, "StartError")
 
 
+async def test_nobody_runs_as_a_user_that_does_not_exist(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    words = "The user name or password is incorrect."
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        context = cri.WindowsContainerSecurityContext(run_as_username="FooLish")
+        windows = cri.WindowsContainerConfig(security_context=context)
+        container = await pod.create("iis", IIS, windows=windows)
+        error = await refused(lambda: pod.start(container))
+        assert words in error.message
+        status = await pod.status(container)
+        assert (status.state, status.reason) == (cri.CONTAINER_EXITED, "StartError")
+        other = Pod(client, tmp_path / "logs", "web-1")
+        other.config.windows.security_context.run_as_username = "FooLish"
+        assert words in (await refused(other.run)).message
+
+
 async def test_unknown_objects_are_not_found(config: RuntimeConfig) -> None:
     async with serving(config) as client:
         request = cri.ContainerStatusRequest(container_id="none")
         error = await refused(lambda: client.call("ContainerStatus", request))
         assert error.code == grpc.StatusCode.NOT_FOUND
-
-
-IIS = "mcr.microsoft.com/windows/servercore/iis"
 
 
 async def test_iis_serves_its_page_and_writes_an_access_log(
