@@ -294,7 +294,7 @@ def test_pod_and_service_proxies_reach_no_address_of_the_server(
         slices = f"/apis/discovery.k8s.io/v1/namespaces/{space}/endpointslices"
         made = api("POST", slices, slice_).status
         answer = api("GET", f"{root}/services/s/proxy/x")
-        assert answer.status == (400 if made == 201 else 503), answer.body
+        assert answer.status == (400 if made == 201 else 404), answer.body
         with pytest.raises(TimeoutError):
             listener.accept()
 

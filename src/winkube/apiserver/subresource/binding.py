@@ -6,7 +6,7 @@ from aiohttp import web
 
 from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
 from winkube.api.meta import set_condition
-from winkube.apiserver.body import decode, read_body, require_object
+from winkube.apiserver.body import decode_typed, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
@@ -33,13 +33,14 @@ class Binding:
             raise not_allowed()
         options = WriteOptions.parse(call.user, call.query, "Create")
         raw = await read_body(call.request)
-        content_type = call.request.headers.get("Content-Type", "")
-        binding = require_object(await decode(raw, content_type))
+        binding = await decode_typed("Binding", "core", raw, call.request)
         metadata = require_object(binding.get("metadata") or {})
         _check_annotations(require_object(metadata.get("annotations") or {}))
         require_object(binding.get("target") or {})
         name = call.target.name if call.target.subresource else metadata.get("name", "")
-        if metadata.get("name") not in (None, "", name):
+        if not name:
+            raise BadRequestError("Name parameter required.")
+        if metadata.get("name") != name:
             raise BadRequestError("name in URL does not match name in Binding object")
         node = _node(binding)
         for attempt in range(_ATTEMPTS):
@@ -99,11 +100,15 @@ def _check(pod: JsonObject, name: str, binding: JsonObject) -> None:
     spec, metadata = pod["spec"], pod["metadata"]
     cause = ""
     if uid and uid != metadata.get("uid"):
-        cause = (
-            f"Precondition failed: UID in precondition: {uid}, "
-            f"UID in object meta: {metadata.get('uid')}"
+        place = f"/registry/pods/{metadata.get('namespace', '')}/{name}"
+        raise ConflictError.of(
+            "pods",
+            name,
+            f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object "
+            f"meta: {metadata.get('uid')}",
         )
-    elif metadata.get("deletionTimestamp"):
+    if metadata.get("deletionTimestamp"):
         cause = f"pod {name} is being deleted, cannot be assigned to a host"
     elif spec.get("nodeName"):
         cause = f'pod {name} is already assigned to node "{spec["nodeName"]}"'

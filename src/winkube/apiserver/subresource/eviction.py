@@ -8,7 +8,7 @@ from aiohttp import web
 from winkube.api.errors import BadRequestError, ConflictError, InternalError
 from winkube.api.meta import is_deleting, set_condition
 from winkube.api.selectors import from_label_selector
-from winkube.apiserver.body import decode, read_body, require_object
+from winkube.apiserver.body import decode_typed, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -45,10 +45,9 @@ class Eviction:
         if call.verb != "create":
             raise not_allowed()
         raw = await read_body(call.request)
-        content_type = call.request.headers.get("Content-Type", "")
-        document = require_object(await decode(raw, content_type)) if raw.strip() else {}
+        document = await decode_typed("Eviction", "policy", raw, call.request)
         named = require_object(document.get("metadata") or {}).get("name")
-        if named and named != call.place[1]:
+        if named != call.place[1]:
             raise BadRequestError("name in URL does not match name in Eviction object")
         wanted = require_object(document.get("deleteOptions") or {})
         options = DeleteOptions.parse(wanted, call.query)
