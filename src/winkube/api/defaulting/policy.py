@@ -21,7 +21,7 @@ def default_network_policy(obj: JsonObject) -> None:
 def default_ingress_class(obj: JsonObject) -> None:
     parameters = (obj.get("spec") or {}).get("parameters")
     if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
+        parameters["scope"] = parameters.get("scope") or "Cluster"
 
 
 def default_endpoint_slice(obj: JsonObject) -> None:

@@ -71,16 +71,20 @@ def validate_attributes_class(obj: JsonObject, problems: Problems) -> None:
     else:
         problems.all_invalid("driverName", driver, names.label_key_problems(driver.lower()))
     parameters = obj.get("parameters") or {}
+    check_parameters(parameters, "parameters", problems)
+    if not parameters:
+        problems.required("parameters", "must contain at least one key/value pair")
+
+
+def check_parameters(parameters: JsonObject, path: str, problems: Problems) -> None:
     if len(parameters) > _MAX_PARAMETERS:
-        problems.too_many("parameters", len(parameters), _MAX_PARAMETERS)
+        problems.too_long(path, _MAX_PARAMETERS)
+        return
     if "" in parameters:
-        problems.invalid("parameters", "", "field must not be empty")
+        problems.invalid(path, "", "field can not be empty.")
     size = sum(len(key.encode()) + len(value.encode()) for key, value in parameters.items())
     if size > _MAX_PARAMETER_BYTES:
-        problems.too_long("parameters", _MAX_PARAMETER_BYTES)
-    if not parameters:
-        text = "must contain at least one key/value pair"
-        problems.required("parameters", text)
+        problems.too_long(path, _MAX_PARAMETER_BYTES)
 
 
 def validate_attributes_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:

@@ -1,10 +1,9 @@
-"""Jobs and CronJobs (upstream: pkg/apis/batch/validation)."""
+"""Jobs (upstream: pkg/apis/batch/validation)."""
 
 import re
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.cron import CronError, load_zone, parse_schedule
 from winkube.api.errors import BadRequestError
 from winkube.api.internal import internal
 from winkube.api.meta import labels_of, name_of, uid_of
@@ -13,28 +12,28 @@ from winkube.api.validation.common import (
     IMMUTABLE,
     check_immutable,
     check_nonnegative,
-    check_one_of,
     check_selector,
 )
+from winkube.api.validation.network_class import check_prefixed_path
 from winkube.api.validation.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _MAX_RULES: Final = 20
+_MAX_MANAGED_BY: Final = 63
 _MAX_EXIT_CODES: Final = 255
 _MAX_PARALLELISM: Final = 100_000
 _MAX_FAILED_INDEXES: Final = 100_000
 _MANY_COMPLETIONS: Final = 100_000
 _MANY_COMPLETIONS_LIMIT: Final = 10_000
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
-_ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")
 _NOT_INDEXED: Final = "requires indexed completion mode"
 
 
 def validate_job(obj: JsonObject, problems: Problems) -> None:
     spec = obj.get("spec") or {}
     _check_generated_selector(obj, spec, problems)
-    _check_job_spec(spec, "spec", problems)
+    check_job_spec(spec, "spec", problems)
     _check_job_selector(spec, problems)
     completions = spec.get("completions")
     if spec.get("completionMode") == "Indexed" and completions:
@@ -85,12 +84,17 @@ def _check_job_selector(spec: JsonObject, problems: Problems) -> None:
         problems.invalid("spec.template.metadata.labels", shown, text)
 
 
-def _check_job_spec(spec: JsonObject, path: str, problems: Problems) -> None:
+def check_job_spec(spec: JsonObject, path: str, problems: Problems) -> None:
     for field in (
         "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
         "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes",
     ):  # fmt: skip
         check_nonnegative(spec.get(field), f"{path}.{field}", problems)
+    managed_by = spec.get("managedBy")
+    if managed_by is not None:
+        check_prefixed_path(managed_by, f"{path}.managedBy", problems)
+        if len(managed_by.encode()) > _MAX_MANAGED_BY:
+            problems.too_long(f"{path}.managedBy", _MAX_MANAGED_BY)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         text = "when maxFailedIndexes is specified"
         problems.required(f"{path}.backoffLimitPerIndex", text)
@@ -243,7 +247,7 @@ def _check_patterns(patterns: list[JsonObject], path: str, problems: Problems) -
 def _check_success_policy(spec: JsonObject, path: str, problems: Problems) -> None:
     policy = spec["successPolicy"]
     if spec.get("completionMode") != "Indexed":
-        problems.invalid(path, policy, _NOT_INDEXED)
+        problems.invalid(path, _shown_success(policy), _NOT_INDEXED)
         return
     rules = policy.get("rules") or []
     if not rules:
@@ -254,6 +258,18 @@ def _check_success_policy(spec: JsonObject, path: str, problems: Problems) -> No
     for index, rule in enumerate(rules):
         here = f"{path}.rules[{index}]"
         _check_success_rule(rule, int(spec.get("completions") or 0), here, problems)
+
+
+def _shown_success(policy: JsonObject) -> JsonObject:
+    """As upstream's own type prints itself."""
+    rules = [
+        {
+            "SucceededIndexes": rule.get("succeededIndexes"),
+            "SucceededCount": rule.get("succeededCount"),
+        }
+        for rule in policy.get("rules") or ()
+    ]
+    return {"Rules": rules or None}
 
 
 def _check_success_rule(rule: JsonObject, completions: int, path: str, problems: Problems) -> None:
@@ -309,7 +325,7 @@ def _index(text: str, completions: int) -> int:
 def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
     """After the job itself: its spec is looked at again, and then what changed."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
-    _check_job_spec(after, "spec", problems)
+    check_job_spec(after, "spec", problems)
     _check_job_selector(after, problems)
     _check_completions(after, before, problems)
     fields = [
@@ -342,60 +358,10 @@ def _check_completions(after: JsonObject, before: JsonObject, problems: Problems
     if new == old:
         return
     indexed = after.get("completionMode") == "Indexed"
+    if indexed and new is None:
+        return  # said already: it is required
     if not indexed or new is None or old is None:
         check_immutable(new, old, "spec.completions", problems)
     elif new != after.get("parallelism"):
         text = "can only be modified in tandem with spec.parallelism"
         problems.invalid("spec.completions", new, text)
-
-
-def validate_cron_job(obj: JsonObject, problems: Problems) -> None:
-    spec, name = obj.get("spec") or {}, name_of(obj)
-    # Its jobs append 11 characters, and a job's name is a label value.
-    if len(name) > 52:
-        problems.invalid("metadata.name", name, "must be no more than 52 characters")
-    _check_schedule(spec.get("schedule") or "", problems)
-    check_nonnegative(spec.get("startingDeadlineSeconds"), "spec.startingDeadlineSeconds", problems)
-    _check_zone(spec.get("timeZone"), problems)
-    policies = ("Allow", "Forbid", "Replace")
-    check_one_of(spec.get("concurrencyPolicy"), policies, "spec.concurrencyPolicy", problems)
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
-    _check_job_spec(job, "spec.jobTemplate.spec", problems)
-    for field in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        check_nonnegative(spec.get(field), f"spec.{field}", problems)
-
-
-def _check_schedule(schedule: str, problems: Problems) -> None:
-    if not schedule:
-        problems.required("spec.schedule")
-        return
-    try:
-        parse_schedule(schedule)
-    except CronError as error:
-        problems.invalid("spec.schedule", schedule, str(error))
-    if "TZ" in schedule:
-        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        problems.invalid("spec.schedule", schedule, text)
-
-
-def _check_zone(zone: str | None, problems: Problems) -> None:
-    if zone is None:
-        return
-    path = "spec.timeZone"
-    if not zone:
-        problems.invalid(path, zone, "timeZone must be nil or non-empty string")
-        return
-    for part in zone.split("/"):
-        if part in (".", "..") or not _ZONE_PART.fullmatch(part):
-            problems.invalid(path, zone, f"unknown time zone {zone}")
-            return
-    if zone.lower() == "local":
-        text = (
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        )
-        problems.invalid(path, zone, text)
-        return
-    try:
-        load_zone(zone)
-    except CronError as error:
-        problems.invalid(path, zone, str(error))

@@ -20,12 +20,12 @@ def validate_ingress_class(obj: JsonObject, problems: Problems) -> None:
     controller = spec.get("controller") or ""
     if len(controller) > _MAX_CONTROLLER:
         problems.too_long("spec.controller", _MAX_CONTROLLER)
-    _check_prefixed_path(controller, "spec.controller", problems)
+    check_prefixed_path(controller, "spec.controller", problems)
     if spec.get("parameters") is not None:
         _check_parameters(spec["parameters"], "spec.parameters", problems)
 
 
-def _check_prefixed_path(value: str, path: str, problems: Problems) -> None:
+def check_prefixed_path(value: str, path: str, problems: Problems) -> None:
     if not value:
         problems.required(path)
         return

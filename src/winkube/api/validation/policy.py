@@ -13,19 +13,42 @@ from winkube.api.validation.common import (
     check_selector,
     is_ip,
 )
+from winkube.api.validation.network_class import check_typed_reference
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _MAX_PRIORITY: Final = 1_000_000_000
 _SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
+_NO_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
+_NO_ENDS: Final = ("/..", "/.")
+_WILDCARD_TEXT: Final = (
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "
+    "must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric "
+    "character (e.g. '*.example.com', regex used for validation is "
+    "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 
 
 def validate_role(obj: JsonObject, problems: Problems) -> None:
     namespaced = obj.get("kind") == "Role"
+    if obj.get("aggregationRule") is not None:
+        _check_aggregation(obj["aggregationRule"], "aggregationRule", problems)
     for index, rule in enumerate(obj.get("rules") or ()):
         _check_rule(rule, f"rules[{index}]", problems, namespaced=namespaced)
+
+
+def _check_aggregation(rule: JsonObject, path: str, problems: Problems) -> None:
+    selectors, path = rule.get("clusterRoleSelectors") or (), f"{path}.clusterRoleSelectors"
+    if not selectors:
+        text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        problems.required(path, text)
+    for index, selector in enumerate(selectors):
+        before = len(problems.causes)
+        check_selector(selector, f"{path}[{index}]", problems)
+        if len(problems.causes) > before:
+            problems.invalid(f"{path}[{index}]", None, "invalid label selector.")
 
 
 def _check_rule(rule: JsonObject, path: str, problems: Problems, *, namespaced: bool) -> None:
@@ -63,10 +86,10 @@ def validate_role_binding(obj: JsonObject, problems: Problems) -> None:
     else:
         problems.all_invalid("roleRef.name", name, names.path_segment_problems(name))
     for index, subject in enumerate(obj.get("subjects") or ()):
-        _check_subject(subject, f"subjects[{index}]", problems)
+        _check_subject(subject, f"subjects[{index}]", problems, namespaced=namespaced)
 
 
-def _check_subject(subject: JsonObject, path: str, problems: Problems) -> None:
+def _check_subject(subject: JsonObject, path: str, problems: Problems, *, namespaced: bool) -> None:
     kind, name, group = subject.get("kind"), subject.get("name") or "", subject.get("apiGroup")
     if not name:
         problems.required(f"{path}.name")
@@ -75,7 +98,7 @@ def _check_subject(subject: JsonObject, path: str, problems: Problems) -> None:
             problems.all_invalid(f"{path}.name", name, names.dns_subdomain_problems(name))
         if group:
             problems.unsupported(f"{path}.apiGroup", group, ("",))
-        if not subject.get("namespace"):
+        if not namespaced and not subject.get("namespace"):
             problems.required(f"{path}.namespace")
     elif kind not in ("User", "Group"):
         kinds = ("ServiceAccount", "User", "Group")
@@ -85,8 +108,11 @@ def _check_subject(subject: JsonObject, path: str, problems: Problems) -> None:
 
 
 def validate_role_binding_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    if new.get("roleRef") != old.get("roleRef"):
-        problems.invalid("roleRef", new.get("roleRef"), "cannot change roleRef")
+    role = new.get("roleRef") or {}
+    if role != (old.get("roleRef") or {}):
+        names_of = (("APIGroup", "apiGroup"), ("Kind", "kind"), ("Name", "name"))
+        shown = {name: role.get(field) or "" for name, field in names_of}
+        problems.invalid("roleRef", shown, "cannot change roleRef")
 
 
 def validate_network_policy(obj: JsonObject, problems: Problems) -> None:
@@ -121,7 +147,7 @@ def _check_policy_port(port: JsonObject, path: str, problems: Problems) -> None:
         problems.invalid(f"{path}.endPort", last, text)
     elif last < first:
         text = "must be greater than or equal to `port`"
-        problems.invalid(f"{path}.endPort", last, text)
+        problems.invalid(f"{path}.endPort", first, text)
 
 
 def _check_peer(peer: JsonObject, path: str, problems: Problems) -> None:
@@ -173,13 +199,33 @@ def validate_ingress(obj: JsonObject, problems: Problems) -> None:
             text = "must be a DNS name, not an IP address"
             problems.invalid(f"{path}.host", host, text)
         elif host:
-            name = host.removeprefix("*.")
-            problems.all_invalid(f"{path}.host", host, names.dns_subdomain_problems(name))
+            _check_host(host, f"{path}.host", problems)
         http = rule.get("http")
         if http is not None and not http.get("paths"):
             problems.required(f"{path}.http.paths")
         for place, entry in enumerate((http or {}).get("paths") or ()):
             _check_ingress_path(entry, f"{path}.http.paths[{place}]", problems)
+    _check_certificates(spec, problems)
+    name = spec.get("ingressClassName")
+    if name is not None:
+        problems.all_invalid("spec.ingressClassName", name, names.dns_subdomain_problems(name))
+
+
+def _check_host(host: str, path: str, problems: Problems) -> None:
+    if "*" not in host:
+        problems.all_invalid(path, host, names.dns_subdomain_problems(host))
+    elif not host.startswith("*.") or names.dns_subdomain_problems(host[2:]):
+        problems.invalid(path, host, _WILDCARD_TEXT)
+
+
+def _check_certificates(spec: JsonObject, problems: Problems) -> None:
+    for index, entry in enumerate(spec.get("tls") or ()):
+        for place, host in enumerate(entry.get("hosts") or ()):
+            _check_host(host, f"spec.tls[{index}].hosts[{place}]", problems)
+        secret = entry.get("secretName")
+        if secret:
+            path = f"spec.tls[{index}].secretName"
+            problems.all_invalid(path, secret, names.dns_subdomain_problems(secret))
 
 
 def _check_ingress_path(entry: JsonObject, path: str, problems: Problems) -> None:
@@ -190,6 +236,15 @@ def _check_ingress_path(entry: JsonObject, path: str, problems: Problems) -> Non
         problems.unsupported(f"{path}.pathType", kind, _PATH_TYPES)
     elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
         problems.invalid(f"{path}.path", text, "must be an absolute path")
+    if kind is None:
+        return
+    if kind in ("Exact", "Prefix"):
+        for part in _NO_PARTS:
+            if part in text:
+                problems.invalid(f"{path}.path", text, f"must not contain '{part}'")
+        for end in _NO_ENDS:
+            if text.endswith(end):
+                problems.invalid(f"{path}.path", text, f"cannot end with '{end}'")
     _check_backend(entry.get("backend") or {}, f"{path}.backend", problems)
 
 
@@ -198,6 +253,8 @@ def _check_backend(backend: JsonObject, path: str, problems: Problems) -> None:
     if service is None:
         if backend.get("resource") is None:
             problems.invalid(path, "", "resource or service backend is required")
+        else:
+            check_typed_reference(backend["resource"], f"{path}.resource", problems)
         return
     if backend.get("resource") is not None:
         problems.invalid(path, "", "cannot set both resource and service backends")

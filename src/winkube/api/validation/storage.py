@@ -1,16 +1,46 @@
-"""Storage classes."""
+"""Storage classes (upstream: pkg/apis/storage/validation)."""
 
-from winkube.api.validation.common import check_one_of
+from typing import Final
+
+from winkube.api import names
+from winkube.api.validation.attachment import check_parameters
+from winkube.api.validation.common import check_label_values, check_one_of
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
+_POLICIES: Final = ("Delete", "Retain")
+
 
 def validate_storage_class(obj: JsonObject, problems: Problems) -> None:
-    if not obj.get("provisioner"):
+    provisioner = obj.get("provisioner") or ""
+    if not provisioner:
         problems.required("provisioner")
-    check_one_of(obj.get("reclaimPolicy"), ("Delete", "Retain"), "reclaimPolicy", problems)
+    else:
+        name = provisioner.lower()
+        problems.all_invalid("provisioner", name, names.label_key_problems(name))
+    check_parameters(obj.get("parameters") or {}, "parameters", problems)
+    check_one_of(obj.get("reclaimPolicy"), _POLICIES, "reclaimPolicy", problems)
     modes = ("Immediate", "WaitForFirstConsumer")
     check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode", problems)
+    for index, term in enumerate(obj.get("allowedTopologies") or ()):
+        _check_topology(term, f"allowedTopologies[{index}].matchLabelExpressions", problems)
+
+
+def _check_topology(term: JsonObject, path: str, problems: Problems) -> None:
+    seen: set[str] = set()
+    for index, requirement in enumerate(term.get("matchLabelExpressions") or ()):
+        here, key = f"{path}[{index}]", requirement.get("key") or ""
+        values = requirement.get("values") or []
+        if not values:
+            problems.required(f"{here}.values")
+        check_label_values(values, f"{here}.values", problems)
+        for place, value in enumerate(values):
+            if value in values[:place]:
+                problems.duplicate(f"{here}.values[{place}]", value)
+        problems.all_invalid(f"{here}.key", key, names.label_key_problems(key))
+        if key in seen:
+            problems.duplicate(f"{here}.key", key)
+        seen.add(key)
 
 
 def validate_storage_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:

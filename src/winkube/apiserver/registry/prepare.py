@@ -56,8 +56,17 @@ def counts_generation(kind: Kind) -> bool:
     return (kind.group, kind.plural) in _GENERATION
 
 
+def _drop_gated(kind: Kind, obj: JsonObject) -> None:
+    """Fields of features that upstream of this version has off."""
+    if (kind.group, kind.plural) == ("coordination.k8s.io", "leases"):
+        spec = obj.get("spec") or {}
+        spec.pop("strategy", None)
+        spec.pop("preferredHolder", None)
+
+
 def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
     key = (kind.group, kind.plural)
+    _drop_gated(kind, obj)
     metadata = obj["metadata"]
     if key in _GENERATION:
         metadata["generation"] = 1
