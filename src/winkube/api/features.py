@@ -12,8 +12,10 @@ def drop_disabled(spec: JsonObject) -> None:
     """From the spec of a pod, in place."""
     spec.pop("hostnameOverride", None)
     for field, container in _containers(spec):
-        _drop_restart_rules(container, sidecar=field == "initContainers")
-        _drop_stop_signal(container)
+        if "restartPolicy" in container or "restartPolicyRules" in container:
+            _drop_restart_rules(container, sidecar=field == "initContainers")
+        if "lifecycle" in container:
+            _drop_stop_signal(container)
         for variable in container.get("env") or ():
             if variable.get("valueFrom"):
                 variable["valueFrom"].pop("fileKeyRef", None)

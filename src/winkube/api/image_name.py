@@ -1,5 +1,6 @@
 """Names of images, as far as the API looks at them: the tag decides when to pull."""
 
+import functools
 import re
 from typing import Final
 
@@ -17,6 +18,7 @@ _NAME: Final = re.compile(
 _IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}")
 
 
+@functools.lru_cache(maxsize=1024)
 def tag_of(image: str) -> str:
     """``latest`` when neither tag nor digest is given; nothing for what is no name of an image."""
     match = _NAME.fullmatch(image)

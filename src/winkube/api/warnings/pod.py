@@ -18,6 +18,7 @@ from winkube.api.warnings.paths import overlap_warnings
 from winkube.api.warnings.ports import port_warnings
 from winkube.base.types import JsonObject
 
+_LABEL_LENGTH: Final = 63
 _KNOWN: Final[Memo[tuple[str, ...]]] = Memo()
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -51,8 +52,9 @@ def pod_warnings(obj: JsonObject) -> list[str]:
     """Of a new pod."""
     meta = obj.get("metadata") or {}
     found = []
-    details = names.dns_label_problems(meta.get("name") or "")
-    if details:
+    name = meta.get("name") or ""
+    if len(name) > _LABEL_LENGTH or "." in name:  # valid, so nothing else makes it no label
+        details = names.dns_label_problems(name)
         found.append(
             "metadata.name: this is used in the Pod's hostname, which can result in surprising "
             f"behavior; a DNS label is recommended: [{' '.join(details)}]"
@@ -61,7 +63,7 @@ def pod_warnings(obj: JsonObject) -> list[str]:
     if annotations:
         return [*found, *_warnings(spec, annotations, "")]
     known = _KNOWN.get(orjson.dumps(spec), lambda: tuple(_warnings(spec, {}, "")))
-    return [*found, *known]
+    return [*found, *known] if found or known else found
 
 
 def pod_status_warnings(obj: JsonObject) -> Iterator[str]:

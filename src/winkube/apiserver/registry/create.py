@@ -117,7 +117,8 @@ async def _complete(registry: Registry, request: Admission, options: WriteOption
     prepare_create(served.kind, obj, options.user)
     if served.kind.kind == "Pod":
         options.warnings.extend(sync_profiles(obj))
-    complete_status(registry.schema, served.kind, obj)
+    else:
+        complete_status(registry.schema, served.kind, obj)
     request.name = metadata.get("name") or ""
     causes = validate_create(served.kind, obj)
     if causes:
