@@ -101,7 +101,7 @@ async def test_iis_serves_its_page_and_writes_an_access_log(
         pod = await Pod(client, tmp_path / "logs").run()
         container = await pod.create("iis", IIS)
         await pod.start(container)
-        page = await exec_sync(client, container, "curl", "-si", "http://localhost/")
+        page = await exec_sync(client, container, "curl", "-g", "-q", "-si", "http://localhost/")
         assert b"200 OK" in page.stdout
         assert b"Server: Microsoft-IIS/10.0" in page.stdout
         outside = await exec_sync(client, container, "curl", "-s", "http://localhost/%2e%2e/x")

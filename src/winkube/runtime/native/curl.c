@@ -475,7 +475,7 @@ static int set_flag(char name)
     case 'O': opt.remote_name = 1; return 1;
     case '4': opt.family = AF_INET; return 1;
     case '6': opt.family = AF_INET6; return 1;
-    case 'k': case 'g': case '#': case 'N': return 1;
+    case 'k': case 'g': case 'q': case '#': case 'N': return 1;
     default: return 0;
     }
 }
@@ -487,7 +487,7 @@ static const struct { const char *word; char letter; int value; } WORDS[] = {
     {"output", 'o', 1},      {"request", 'X', 1},    {"data", 'd', 1},     {"data-raw", 'd', 1},
     {"header", 'H', 1},      {"user-agent", 'A', 1}, {"user", 'u', 1},     {"max-time", 'm', 1},
     {"data-binary", 'd', 1}, {"write-out", 'w', 1},  {"connect-timeout", 'T', 1}, {"url", 'U', 1},
-    {"no-buffer", 'N', 0},
+    {"no-buffer", 'N', 0},   {"disable", 'q', 0},
 };
 
 static int unknown(const char *name)
