@@ -1,12 +1,13 @@
 """Which fields two states of an object differ in, as trees."""
 
-from typing import Any
+from typing import Any, Final
 
 from winkube.api.schema import Shape
 from winkube.apiserver.apply.element import child_shape, is_atomic, key_step, list_keys, value_step
 from winkube.apiserver.apply.tree import Tree
 
 _ABSENT: Any = ...
+_TREES: Final = (dict, list)  # every other value is a leaf
 Found = tuple[Tree | None, Tree | None]  # set or changed; removed
 
 
@@ -71,7 +72,10 @@ def _all(shape: Shape | None, value: Any) -> Tree:
     if type(value) is dict:
         if is_atomic(shape):
             return {}
-        made = {f"f:{key}": _all(child_shape(shape, key), child) for key, child in value.items()}
+        made = {
+            f"f:{key}": _all(child_shape(shape, key), child) if type(child) in _TREES else {}
+            for key, child in value.items()
+        }
     elif type(value) is list and list_keys(shape):
         made = {key_step(shape, element): _all(shape.item, element) for element in value}
     elif type(value) is list and shape.list_type == "set":

@@ -1,5 +1,6 @@
 """managedFields: who owns which fields of one object, and how applying and updating move them."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -169,7 +170,9 @@ def _are_managers(metadata: JsonObject) -> bool:
     )
 
 
+@functools.cache
 def _zero(shape: Shape) -> JsonObject:
+    """What an object is before anybody said anything; only looked at."""
     zero = zero_of(shape)
     zero.setdefault("metadata", {})
     return zero
