@@ -1,5 +1,7 @@
 """Containers of a pod, field by field."""
 
+from typing import Any
+
 from tests.upstream.variants import CONTAINER, PODS, containers, merged, pod, pods, posts
 
 LONG = "a" * 64
@@ -22,6 +24,27 @@ def _twice(**row: object) -> list[dict[str, object]]:
     return [CONTAINER, merged(CONTAINER, {"name": "d", **row})]
 
 
+INIT: tuple[dict[str, Any], ...] = (
+    {},
+    {"restartPolicy": "Always"},
+    {"restartPolicy": "Never"},
+    {"restartPolicy": "OnFailure"},
+    {"restartPolicy": ""},
+    {"lifecycle": {"preStop": {"exec": {"command": ["a"]}}}},
+    {"lifecycle": {}},
+    {"livenessProbe": {"tcpSocket": {"port": 1}}},
+    {"readinessProbe": {"tcpSocket": {"port": 1}}},
+    {"startupProbe": {"tcpSocket": {"port": 1}}},
+    {"restartPolicy": "Always", "startupProbe": {"tcpSocket": {"port": 0}}},
+    {"restartPolicy": "Always", "livenessProbe": {"exec": {}}},
+    {"restartPolicy": "Always", "readinessProbe": {"successThreshold": 2}},
+    {"restartPolicy": "Always", "lifecycle": {"postStart": {}}},
+    {"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]},
+    {"resources": {"limits": {"cpu": "1"}}},
+    {"name": "c"},
+    {"image": ""},
+    {"ports": [{"containerPort": 1, "hostPort": 1}]},
+)
 CASES = [
     pods(
         "lists of containers",
@@ -258,29 +281,6 @@ CASES = [
     posts(
         "init containers",
         PODS,
-        [
-            pod({"initContainers": [{"name": "i", "image": "i:1", **row}]})
-            for row in (
-                {},
-                {"restartPolicy": "Always"},
-                {"restartPolicy": "Never"},
-                {"restartPolicy": "OnFailure"},
-                {"restartPolicy": ""},
-                {"lifecycle": {"preStop": {"exec": {"command": ["a"]}}}},
-                {"lifecycle": {}},
-                {"livenessProbe": {"tcpSocket": {"port": 1}}},
-                {"readinessProbe": {"tcpSocket": {"port": 1}}},
-                {"startupProbe": {"tcpSocket": {"port": 1}}},
-                {"restartPolicy": "Always", "startupProbe": {"tcpSocket": {"port": 0}}},
-                {"restartPolicy": "Always", "livenessProbe": {"exec": {}}},
-                {"restartPolicy": "Always", "readinessProbe": {"successThreshold": 2}},
-                {"restartPolicy": "Always", "lifecycle": {"postStart": {}}},
-                {"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]},
-                {"resources": {"limits": {"cpu": "1"}}},
-                {"name": "c"},
-                {"image": ""},
-                {"ports": [{"containerPort": 1, "hostPort": 1}]},
-            )
-        ],
+        [pod({"initContainers": [{"name": "i", "image": "i:1", **row}]}) for row in INIT],
     ),
 ]

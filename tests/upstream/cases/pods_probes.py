@@ -1,12 +1,14 @@
 """Probes and hooks."""
 
+from typing import Any
+
 from tests.upstream.variants import containers
 
 TCP = {"tcpSocket": {"port": 80}}
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
-def _on(kind: str, *rows: dict[str, object]) -> list[dict[str, object]]:
+def _on(kind: str, *rows: dict[str, Any]) -> list[dict[str, Any]]:
     return [{kind: row} for row in rows]
 
 
@@ -14,7 +16,7 @@ def _hook(**hook: object) -> dict[str, object]:
     return {"lifecycle": {"preStop": hook}}
 
 
-HANDLERS = (
+HANDLERS: tuple[dict[str, Any], ...] = (
     {},
     {"exec": {}},
     {"exec": {"command": []}},

@@ -1,8 +1,61 @@
 """The other fields of a pod, and its metadata."""
 
+from typing import Any
+
 from tests.upstream.variants import CONTAINER, PODS, merged, pod, pods, posts
 
 SEARCHES = [f"{'s' * 60}{number}.example.com" for number in range(33)]
+METADATA: tuple[dict[str, Any], ...] = (
+    {"name": "P_"},
+    {"name": "a" * 254},
+    {"name": "a" * 64},
+    {"name": "a.b"},
+    {"name": ""},
+    {"name": ..., "generateName": "g-"},
+    {"labels": {"a b": "c"}},
+    {"labels": {"a": "b c"}},
+    {"labels": {"c": "d" * 64}},
+    {"labels": {"a/b/c": ""}},
+    {"annotations": {"a b": "c"}},
+    {"annotations": {"a": "x" * (256 * 1024)}},
+    {"finalizers": ["a"]},
+    {"finalizers": ["a/b", "orphan", "foregroundDeletion"]},
+    {"ownerReferences": [{}]},
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u"}]},
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "u"}]},
+    {
+        "ownerReferences": [
+            {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "name": name,
+                "uid": name,
+                "controller": True,
+            }
+            for name in ("a", "b")
+        ]
+    },
+    {"generation": 5},
+    {"namespace": "other"},
+    {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}},
+    {"annotations": {"scheduler.alpha.kubernetes.io/critical-pod": ""}},
+    {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "runtime/default"}},
+    {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "bad"}},
+    {"annotations": {"container.apparmor.security.beta.kubernetes.io/d": "unconfined"}},
+    {"annotations": {"container.seccomp.security.alpha.kubernetes.io/c": "x"}},
+    {"annotations": {"kubernetes.io/config.mirror": "x"}},
+    {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "x"}},
+    {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "+1"}},
+    {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "5"}},
+    {
+        "annotations": {
+            "scheduler.alpha.kubernetes.io/tolerations": "[]",
+            "scheduler.alpha.kubernetes.io/affinity": "{}",
+        }
+    },
+    {"annotations": {"pod.beta.kubernetes.io/init-containers": "[]"}},
+    {"annotations": {"service.alpha.kubernetes.io/tolerate-unready-endpoints": "true"}},
+)
 CASES = [
     pods(
         "dns",
@@ -67,68 +120,7 @@ CASES = [
     posts(
         "metadata",
         PODS,
-        [
-            pod(None, **row)
-            for row in (
-                {"name": "P_"},
-                {"name": "a" * 254},
-                {"name": "a" * 64},
-                {"name": "a.b"},
-                {"name": ""},
-                {"name": ..., "generateName": "g-"},
-                {"labels": {"a b": "c"}},
-                {"labels": {"a": "b c"}},
-                {"labels": {"c": "d" * 64}},
-                {"labels": {"a/b/c": ""}},
-                {"annotations": {"a b": "c"}},
-                {"annotations": {"a": "x" * (256 * 1024)}},
-                {"finalizers": ["a"]},
-                {"finalizers": ["a/b", "orphan", "foregroundDeletion"]},
-                {"ownerReferences": [{}]},
-                {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u"}]},
-                {
-                    "ownerReferences": [
-                        {"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "u"}
-                    ]
-                },
-                {
-                    "ownerReferences": [
-                        {
-                            "apiVersion": "apps/v1",
-                            "kind": "ReplicaSet",
-                            "name": name,
-                            "uid": name,
-                            "controller": True,
-                        }
-                        for name in ("a", "b")
-                    ]
-                },
-                {"generation": 5},
-                {"namespace": "other"},
-                {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}},
-                {"annotations": {"scheduler.alpha.kubernetes.io/critical-pod": ""}},
-                {
-                    "annotations": {
-                        "container.apparmor.security.beta.kubernetes.io/c": "runtime/default"
-                    }
-                },
-                {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "bad"}},
-                {"annotations": {"container.apparmor.security.beta.kubernetes.io/d": "unconfined"}},
-                {"annotations": {"container.seccomp.security.alpha.kubernetes.io/c": "x"}},
-                {"annotations": {"kubernetes.io/config.mirror": "x"}},
-                {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "x"}},
-                {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "+1"}},
-                {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "5"}},
-                {
-                    "annotations": {
-                        "scheduler.alpha.kubernetes.io/tolerations": "[]",
-                        "scheduler.alpha.kubernetes.io/affinity": "{}",
-                    }
-                },
-                {"annotations": {"pod.beta.kubernetes.io/init-containers": "[]"}},
-                {"annotations": {"service.alpha.kubernetes.io/tolerate-unready-endpoints": "true"}},
-            )
-        ],
+        [pod(None, **row) for row in METADATA],
     ),
     posts(
         "pods that are strange as a whole",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.upstream.exchange import JSON_PATCH, MERGE, Case, Step
+from tests.upstream.exchange import MERGE, Case, Step
 from tests.upstream.variants import merged
 
 PATH = "/api/v1/namespaces/{ns}/services"
@@ -22,28 +22,11 @@ def services(name: str, *rows: dict[str, Any]) -> Case:
     return Case(name, steps, managed=False)
 
 
-def _port(**port: Any) -> dict[str, Any]:
+def port_of(**port: Any) -> dict[str, Any]:
     return {"ports": [{"port": 80, **port}]}
 
 
-def _changes(name: str, base: dict[str, Any], *patches: Any) -> Case:
-    steps = []
-    for patch in patches:
-        body = patch if isinstance(patch, list) else {"spec": patch}
-        media = JSON_PATCH if isinstance(patch, list) else MERGE
-        steps += [
-            Step("POST", PATH, service(base)),
-            Step("PATCH", f"{PATH}/s", body, media),
-            Step("DELETE", f"{PATH}/s"),
-        ]
-    return Case(name, steps, managed=False)
-
-
-def _set(path: str, value: Any) -> list[dict[str, Any]]:
-    return [{"op": "add", "path": path, "value": value}]
-
-
-def _local(**row: Any) -> dict[str, Any]:
+def local(**row: Any) -> dict[str, Any]:
     return {"type": "LoadBalancer", "externalTrafficPolicy": "Local", **row}
 
 
@@ -84,25 +67,25 @@ CASES = [
         {"ports": ...},
         {"ports": ..., "clusterIP": "None"},
         {"ports": [{}]},
-        _port(port=0),
-        _port(port=65536),
-        _port(port=-1),
-        _port(name="A_"),
-        _port(name="a" * 64),
-        _port(protocol="ICMP"),
-        _port(protocol="SCTP"),
-        _port(protocol="tcp"),
-        _port(targetPort=0),
-        _port(targetPort=65536),
-        _port(targetPort=8080),
-        _port(targetPort="web"),
-        _port(targetPort=""),
-        _port(targetPort="A_b"),
-        _port(targetPort="a" * 16),
-        _port(appProtocol="http"),
-        _port(appProtocol="a b"),
-        _port(appProtocol="kubernetes.io/h2c"),
-        _port(nodePort=30080),
+        port_of(port=0),
+        port_of(port=65536),
+        port_of(port=-1),
+        port_of(name="A_"),
+        port_of(name="a" * 64),
+        port_of(protocol="ICMP"),
+        port_of(protocol="SCTP"),
+        port_of(protocol="tcp"),
+        port_of(targetPort=0),
+        port_of(targetPort=65536),
+        port_of(targetPort=8080),
+        port_of(targetPort="web"),
+        port_of(targetPort=""),
+        port_of(targetPort="A_b"),
+        port_of(targetPort="a" * 16),
+        port_of(appProtocol="http"),
+        port_of(appProtocol="a b"),
+        port_of(appProtocol="kubernetes.io/h2c"),
+        port_of(nodePort=30080),
         {"ports": [{"port": 80}, {"port": 81}]},
         {"ports": [{"name": "a", "port": 80}, {"name": "a", "port": 81}]},
         {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 80}]},
@@ -113,10 +96,10 @@ CASES = [
     ),
     services(
         "node ports",
-        {"type": "NodePort", **_port(nodePort=30080)},
-        {"type": "NodePort", **_port(nodePort=80)},
-        {"type": "NodePort", **_port(nodePort=40000)},
-        {"type": "NodePort", **_port(nodePort=-1)},
+        {"type": "NodePort", **port_of(nodePort=30080)},
+        {"type": "NodePort", **port_of(nodePort=80)},
+        {"type": "NodePort", **port_of(nodePort=40000)},
+        {"type": "NodePort", **port_of(nodePort=-1)},
         {"type": "NodePort", "ports": [{**port, "nodePort": 30080} for port in TWO]},
         {
             "type": "NodePort",
@@ -129,7 +112,7 @@ CASES = [
         {
             "type": "LoadBalancer",
             "allocateLoadBalancerNodePorts": False,
-            **_port(nodePort=30080),
+            **port_of(nodePort=30080),
         },
         {"allocateLoadBalancerNodePorts": False},
         {"type": "NodePort", "allocateLoadBalancerNodePorts": True},
@@ -240,10 +223,10 @@ CASES = [
         {"type": "NodePort", "externalTrafficPolicy": "Local"},
         {"type": "NodePort", "externalTrafficPolicy": "Strange"},
         {"type": "NodePort", "externalTrafficPolicy": ""},
-        _local(),
-        _local(healthCheckNodePort=30080),
-        _local(healthCheckNodePort=80),
-        _local(healthCheckNodePort=-1),
+        local(),
+        local(healthCheckNodePort=30080),
+        local(healthCheckNodePort=80),
+        local(healthCheckNodePort=-1),
         {"type": "NodePort", "healthCheckNodePort": 30080},
         {"healthCheckNodePort": 30080},
         {"type": "LoadBalancer", "healthCheckNodePort": 30080},
@@ -257,86 +240,15 @@ CASES = [
         {"trafficDistribution": "Strange"},
         {"trafficDistribution": ""},
     ),
-    _changes(
-        "changes of a service",
-        {},
-        {"type": "NodePort"},
-        {"type": "LoadBalancer"},
-        {"type": "ExternalName", "externalName": "a"},
-        {"type": "ExternalName", "externalName": "a", "clusterIP": None, "clusterIPs": None},
-        {"clusterIP": "10.96.0.78"},
-        {"clusterIP": "None"},
-        {"clusterIP": ""},
-        {"clusterIP": None, "clusterIPs": None},
-        {"clusterIPs": ["10.96.0.78"]},
-        {"ipFamilies": ["IPv6"]},
-        {"ipFamilies": ["IPv4", "IPv6"]},
-        {"ipFamilies": None},
-        {"ipFamilyPolicy": "PreferDualStack"},
-        {"ipFamilyPolicy": "RequireDualStack"},
-        {"ipFamilyPolicy": None},
-        {"ports": [{"port": 81}]},
-        {"ports": []},
-        {"selector": {"a": "b"}},
-        {"sessionAffinity": "ClientIP"},
-        {"externalIPs": ["1.2.3.4"]},
-        {"loadBalancerClass": "a/b"},
-        {"type": "LoadBalancer", "loadBalancerClass": "a/b"},
-        {"internalTrafficPolicy": "Local"},
-        {"type": "NodePort", "externalTrafficPolicy": "Local"},
-    ),
-    _changes(
-        "changes of a headless service",
-        {"clusterIP": "None", "selector": {"a": "b"}},
-        {"clusterIP": "10.96.0.78"},
-        {"clusterIP": ""},
-        {"type": "NodePort"},
-        {"ports": [{"port": 81}]},
-    ),
-    _changes(
-        "changes of a node port",
-        {"type": "NodePort", **_port(nodePort=30080)},
-        {"type": "ClusterIP"},
-        {"type": "LoadBalancer"},
-        {"type": "ExternalName", "externalName": "a"},
-        _set("/spec/ports/0/nodePort", 30081),
-        _set("/spec/ports/0/nodePort", 0),
-        _set("/spec/ports/0/port", 81),
-        {"externalTrafficPolicy": "Local"},
-        {"externalTrafficPolicy": None},
-    ),
-    _changes(
-        "changes of a load balancer",
-        _local(loadBalancerClass="a/b", **_port(nodePort=30080)),
-        {"loadBalancerClass": "c/d"},
-        {"loadBalancerClass": None},
-        {"type": "NodePort"},
-        {"type": "NodePort", "loadBalancerClass": None},
-        {"type": "ClusterIP", "loadBalancerClass": None},
-        {"externalTrafficPolicy": "Cluster"},
-        {"healthCheckNodePort": 30081},
-        {"healthCheckNodePort": None},
-        {"allocateLoadBalancerNodePorts": False},
-        {"loadBalancerSourceRanges": ["10.0.0.0/8"]},
-    ),
-    _changes(
-        "changes of a name elsewhere",
-        {"type": "ExternalName", "externalName": "a.b", "ports": ...},
-        {"externalName": "c"},
-        {"externalName": ""},
-        {"type": "ClusterIP"},
-        {"type": "ClusterIP", "ports": [{"port": 80}]},
-        {"type": "ClusterIP", "externalName": None, "ports": [{"port": 80}]},
-    ),
     Case(
         "addresses and ports that are taken",
         [
-            Step("POST", PATH, service({"type": "NodePort", **_port(nodePort=30080)})),
+            Step("POST", PATH, service({"type": "NodePort", **port_of(nodePort=30080)})),
             Step(
                 "POST",
                 PATH,
                 merged(
-                    service({"type": "NodePort", **_port(nodePort=30080)}),
+                    service({"type": "NodePort", **port_of(nodePort=30080)}),
                     {"metadata": {"name": "t"}},
                 ),
             ),
@@ -351,7 +263,7 @@ CASES = [
                 "POST",
                 PATH,
                 merged(
-                    service({"type": "NodePort", **_port(nodePort=30080)}),
+                    service({"type": "NodePort", **port_of(nodePort=30080)}),
                     {"metadata": {"name": "t"}},
                 ),
             ),
@@ -369,10 +281,10 @@ CASES = [
                 {},
                 {"clusterIP": "10.96.0.1"},
                 {"clusterIP": "10.95.0.1"},
-                {"type": "NodePort", **_port(nodePort=80)},
+                {"type": "NodePort", **port_of(nodePort=80)},
                 {"type": "NodePort", "ports": [{**port, "nodePort": 30080} for port in TWO]},
-                _local(),
-                _local(healthCheckNodePort=80),
+                local(),
+                local(healthCheckNodePort=80),
             )
         ],
         managed=False,
