@@ -69,6 +69,8 @@ class Scenario:
     also: Sequence[str] = ()
     # What is not compared, as "Kind.path": what depends on timing and not on behaviour.
     ignore: Sequence[str] = ()
+    # Waits for about a minute: begun first.
+    patient: bool = False
 
 
 class Sight:

@@ -168,7 +168,8 @@ def normalise_events(
     found = []
     for text, number in sorted(said.items()):
         entry = json.loads(text)
-        if f"Event.{entry['reason']}" in ignore:
+        if f"Event.{entry['reason']}" in ignore or "skip schedule deleting pod" in entry["message"]:
+            # The latter is said of a pod that ends while it is looked at, or not at all.
             continue
         counted = entry["reason"] not in _UNCOUNTED and f"#{entry['reason']}" not in ignore
         found.append({"kind": "Event", **entry, **({"said": number} if counted else {})})

@@ -8,7 +8,7 @@ deleted (kubernetes: controller_ref_manager.go).
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from winkube.api.errors import ConflictError, InvalidError, NotFoundError
+from winkube.api.errors import InvalidError, NotFoundError
 from winkube.api.meta import (
     controller_of,
     is_deleting,
@@ -98,6 +98,7 @@ async def _patch(
         return await client.patch(
             resource, name_of(obj), {"metadata": metadata}, namespace=namespace_of(obj) or None
         )
-    except (NotFoundError, ConflictError, InvalidError):
-        # It changed under us: its event brings the owner back into the queue.
+    except (NotFoundError, InvalidError):
+        # Gone, or another's meanwhile. A conflict is raised: whoever acted on what it has without
+        # this one would make a second one.
         return None

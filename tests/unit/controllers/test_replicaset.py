@@ -1,6 +1,6 @@
 from typing import Any
 
-from winkube.api.errors import ForbiddenError, InternalError
+from winkube.api.errors import ConflictError, ForbiddenError, InternalError
 from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
@@ -177,6 +177,20 @@ async def test_pod_that_matches_is_adopted_instead_of_created() -> None:
             await eventually(lambda: len(api.all(PODS)) == 2)
     owners = [each["metadata"]["ownerReferences"][0]["uid"] for each in api.all(PODS)]
     assert owners == ["rs", "rs"]
+
+
+async def test_adoption_that_conflicts_is_tried_again_before_anything_is_made() -> None:
+    api = FakeApi()
+    api.seed(PODS, pod("stray"))
+    api.seed(REPLICASETS, replica_set(1))
+    subject, context = controller(api)
+    api.fail_next(ConflictError.of("pods", "stray", "the object has been modified"))
+    async with running(context.informers.run()):
+        await context.informers.synced()
+        async with running(subject.run()):
+            await eventually(lambda: "ownerReferences" in api.all(PODS)[0]["metadata"])
+    assert len(api.all(PODS)) == 1
+    assert not [call for call in api.calls if call[:2] == ("create", "pods")]
 
 
 async def test_cache_that_lags_never_makes_too_many_pods() -> None:

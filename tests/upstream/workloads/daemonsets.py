@@ -157,6 +157,7 @@ SCENARIOS = [
             DONE,
         ],
         ignore=("#FailedDaemonPod",),
+        patient=True,
     ),
     Scenario(
         "failed pods are replaced",

@@ -123,6 +123,7 @@ SCENARIOS = [
         ],
         also=("Node",),
         ignore=("#NodeNotReady",),
+        patient=True,
     ),
     Scenario(
         "node that is deleted",
@@ -133,5 +134,6 @@ SCENARIOS = [
             # Pods of a node that is gone are collected after a minute.
             count("Pod", 0, seconds=120),
         ],
+        patient=True,
     ),
 ]

@@ -31,7 +31,9 @@ from winkube.kubelet.simulated.node import NodeSpec, SimulatedNode
 from winkube.kubelet.simulated.script import PREFIX
 
 STATE: Final = f"{PREFIX}state"
-_WORKERS: Final = 16
+# Many requests under way: the server commits what waits together at once.
+_WORKERS: Final = 64
+_STATUS_WRITERS: Final = 6
 # Leases of a large fleet are renewed less often, but always well within their time.
 _RENEWALS_PER_SECOND: Final = 200
 _LONGEST_RENEWAL: Final = LEASE_SECONDS * 0.6
@@ -77,7 +79,9 @@ class SimulatedNodes:
             await self._registered.wait()
             group.create_task(self._beat(), name="heartbeats")
             group.create_task(self._pods.run(), name="pods")
-            group.create_task(self._statuses.run(), name="statuses")
+            for number in range(_STATUS_WRITERS):
+                # Each brings workers of one node's kubelet to the same queue.
+                group.create_task(self._statuses.run(), name=f"statuses {number}")
             group.create_task(self._recorder.run(), name="events")
             for number in range(_WORKERS):
                 group.create_task(work(self._queue, self._reconcile), name=f"pod {number}")
