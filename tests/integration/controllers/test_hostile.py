@@ -35,7 +35,7 @@ from winkube.client.rest import ApiClient
 from winkube.testing.planes import api_server, controllers, nodes, scheduler
 
 HUGE = 2**31 - 1
-SECONDS = 90.0
+SECONDS = 120.0
 # Each has nodes of its own: it is not the room on the nodes that is fought for.
 FLEETS = [{"name": team, "count": 2, "labels": {"team": team}} for team in ("hostile", "peaceful")]
 

@@ -115,6 +115,20 @@ def test_parallel_set_makes_all_pods_at_once() -> None:
     assert steps(plan_set(view(subject, [pod(1)]))) == ["create db-0", "create db-2"]
 
 
+@pytest.mark.parametrize("policy", ["Parallel", "OrderedReady"])
+def test_more_pods_than_anybody_can_count_are_planned_in_portions(policy: str) -> None:
+    subject = stateful_set(replicas=2**31 - 1, podManagementPolicy=policy)
+    plan = plan_set(view(subject, [pod(0), pod(2), pod(2000)]))
+    assert len(plan.replicas) == 503
+    assert [ordinal_of(each) for each in (*plan.replicas[:4], plan.replicas[-1])] == [
+        0,
+        1,
+        2,
+        3,
+        2000,
+    ]
+
+
 def test_new_pod_has_its_identity() -> None:
     claim = {"metadata": {"name": "data", "labels": {"a": "b"}}, "spec": {"storageClassName": "x"}}
     made = plan_set(view(stateful_set(volumeClaimTemplates=[claim]), [])).steps[0].pod

@@ -8,9 +8,10 @@ first, down to the partition. A pod on a node nobody hears from stays where it i
 name must never run, so only its own end makes room.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from winkube.api.meta import is_deleting
 from winkube.base.types import JsonObject
@@ -30,6 +31,8 @@ from winkube.controllers.statefulset.identity import (
 from winkube.controllers.statefulset.retention import DELETE, is_stale, policy_of, wanted_owners
 from winkube.controllers.statefulset.revision import template_of
 
+# How many missing pods are planned at once.
+BURST: Final = 500
 FindClaim = Callable[[str], JsonObject | None]
 
 
@@ -84,7 +87,7 @@ class Plan:
 def plan_set(view: SetView) -> Plan:
     places = ordinals_of(view.stateful_set)
     here = {ordinal_of(pod): pod for pod in view.pods}
-    replicas = tuple(here.get(number) or _versioned(view, number) for number in places)
+    replicas = tuple(_places(view, places, here))
     beyond = [pod for number, pod in here.items() if number >= 0 and number not in places]
     condemned = tuple(sorted(beyond, key=ordinal_of, reverse=True))
     plan = Plan(replicas, condemned)
@@ -98,6 +101,24 @@ def plan_set(view: SetView) -> Plan:
     return Plan(
         replicas, condemned, plan.steps, plan.disown, plan.shrink, _find_outdated(view, replicas)
     )
+
+
+def _places(view: SetView, places: range, here: dict[int, JsonObject]) -> Iterator[JsonObject]:
+    """The pods of the set in order, the next missing ones among them.
+
+    A set may ask for more pods than anybody can count: only what can be made now is planned.
+    """
+    missing = 0
+    number = places.start
+    for number in places:
+        if number not in here:
+            missing += 1
+            if missing > BURST:
+                break
+        yield here.get(number) or _versioned(view, number)
+    else:
+        return
+    yield from (here[each] for each in sorted(here) if each in places and each > number)
 
 
 def _fill(view: SetView, plan: Plan) -> bool:
