@@ -187,12 +187,23 @@ def _repeated(entries: Any, field: str, path: str) -> Iterator[str]:
         seen.add(value)
 
 
-def _fractions(quantities: JsonObject | None, path: str, *, only: str = "") -> Iterator[str]:
-    for name in ("memory", "ephemeral-storage"):
-        quantity = (quantities or {}).get(name)
-        if only in ("", name) and quantity is not None and number_of(quantity).denominator != 1:
-            text = f'fractional byte value "{quantity}" is invalid, must be an integer'
-            yield f"{path}[{name}]: {text}"
+_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def _fraction(quantities: JsonObject | None, name: str, path: str) -> str:
+    """What is wrong with a number of bytes that is none; nothing for most."""
+    quantity = quantities.get(name) if quantities else None
+    if quantity is None or number_of(quantity).denominator == 1:
+        return ""
+    text = f'fractional byte value "{quantity}" is invalid, must be an integer'
+    return f"{path}[{name}]: {text}"
+
+
+def _overhead(spec: JsonObject, path: str) -> Iterator[str]:
+    for name in _BYTES:
+        text = _fraction(spec["overhead"], name, f"{path}.overhead")
+        if text:
+            yield text
 
 
 def _container_notes(
@@ -213,9 +224,11 @@ def _container_notes(
 def _container(container: JsonObject, path: str) -> Iterator[str]:
     resources = container.get("resources")
     if resources:
-        for name in ("memory", "ephemeral-storage"):
+        for name in _BYTES:
             for field in ("limits", "requests"):
-                yield from _fractions(resources.get(field), f"{path}.resources.{field}", only=name)
+                text = _fraction(resources.get(field), name, f"{path}.resources.{field}")
+                if text:
+                    yield text
     if len(container.get("env") or ()) < 2:
         return
     seen: set[str] = set()
@@ -243,7 +256,7 @@ _BEFORE_CONTAINERS: Final[tuple[tuple[str, Find], ...]] = (
     ("hostAliases", lambda spec, path: _repeated(
         spec["hostAliases"], "ip", f"{path}.hostAliases")),
     ("imagePullSecrets", _secrets),
-    ("overhead", lambda spec, path: _fractions(spec["overhead"], f"{path}.overhead")),
+    ("overhead", _overhead),
 )  # fmt: skip
 _AFTER_CONTAINERS: Final[tuple[tuple[str, Find], ...]] = (
     ("terminationGracePeriodSeconds", _grace),
