@@ -149,7 +149,7 @@ class Edge:
         if not is_open and not self._authorizer.authorize(attributes).allowed:
             if user is ANONYMOUS:
                 raise UnauthorizedError
-            raise ForbiddenError(f"forbidden: {refusal(attributes)}")
+            raise ForbiddenError(f"forbidden: {refusal(attributes)}", details={})
         return await page(request, path)
 
     async def _serve_tree(
@@ -158,8 +158,9 @@ class Edge:
         for prefix, handler in self._trees:
             if path.startswith(prefix):
                 return await self._serve_page(request, path, user, handler)
-        if user is ANONYMOUS:
-            raise UnauthorizedError
+        return await self._serve_page(request, path, user, self._nothing)
+
+    async def _nothing(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         raise self._nothing_at(path)
 
     def _nothing_at(self, path: str) -> NotFoundError:

@@ -83,6 +83,10 @@ def version_info(version: str) -> JsonObject:
     return {
         "major": major,
         "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": f"v{major}.{minor}.0",
         "gitCommit": "",
         "gitTreeState": "clean",

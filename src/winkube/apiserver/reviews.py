@@ -10,7 +10,7 @@ from winkube.api.errors import BadRequestError, Cause, InvalidError
 from winkube.apiserver.auth.authz import Attributes, Authorizer, Rules
 from winkube.apiserver.auth.token import ForeignTokenError, InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import User
-from winkube.apiserver.body import decode, read_body, require_object
+from winkube.apiserver.body import decode_as, read_body, require_object
 from winkube.apiserver.call import Call, reply_json
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.negotiate import negotiate
@@ -99,9 +99,15 @@ def _attribute_causes(resource: JsonObject | None, path: JsonObject | None) -> I
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         yield Cause("FieldValueInvalid", f"Invalid value: null: {text}", "spec.resourceAttributes")
     elif resource is not None and path is not None:
-        shown = orjson.dumps(path).decode()
+        shown = _shown(path)
         text = f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes"
         yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
+
+
+def _shown(path: JsonObject) -> str:
+    """As upstream's own type prints itself."""
+    fields = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
+    return orjson.dumps(fields).decode()
 
 
 def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
@@ -117,7 +123,7 @@ def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
         text = f'Invalid value: "{asked}": must match metadata.namespace'
         yield Cause("FieldValueInvalid", text, "spec.resourceAttributes.namespace")
     if path is not None:
-        shown = orjson.dumps(path).decode()
+        shown = _shown(path)
         text = f"Invalid value: {shown}: disallowed on this kind of request"
         yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
 
@@ -126,7 +132,7 @@ async def _body(call: Call) -> JsonObject:
     # An answer has no columns, so nobody gets it as a table.
     negotiate(call.request.headers.get("Accept", ""), tables=False)
     raw = await read_body(call.request)
-    return require_object(await decode(raw, call.request.headers.get("Content-Type", "")))
+    return require_object(await decode_as(call.served.kind.kind, raw, call.request))
 
 
 def _attributes(user: User, resource: JsonObject, path: JsonObject) -> Attributes:
