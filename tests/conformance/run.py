@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-GROUPS: Final = ("sig-apps", "sig-scheduling", "sig-cli")
+GROUPS: Final = ("sig-apps", "sig-scheduling", "sig-autoscaling", "sig-cli")
 # Groups that have no conformance test, and what stands in for them.
 FOCUS: Final = {
-    "sig-autoscaling": r"\(scale resource: CPU\) (Deployment \((Pod|Container) |Repli)",
+    "sig-autoscaling": r"\(scale resource: CPU\) ReplicationController light",
 }
 _DISRUPTIVE, _SERIAL = r"\[Disruptive\]", r"\[Serial\]"
 
