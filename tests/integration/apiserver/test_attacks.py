@@ -254,7 +254,10 @@ def test_json_patch_does_not_grow_without_end(api: Any, space: str) -> None:
 )
 def test_queries_made_up_are_bad_requests(api: Any, space: str, query: str) -> None:
     answer = api("GET", f"/api/v1/namespaces/{space}/pods?{query}")
-    assert answer.status in (200, 400, 422), answer.body
+    if answer.status == 500:  # upstream's answer to a watch from a version that is none
+        assert answer.message.startswith("resourceVersion: Invalid value: ")
+    else:
+        assert answer.status in (200, 400, 422), answer.body
 
 
 def test_continue_token_does_not_leave_its_namespace(api: Any, space: str) -> None:
