@@ -151,6 +151,26 @@ CASES = [
         ],
     ),
     Case(
+        "a client's own apply becomes the server's",
+        [
+            Step("POST", PODS + "?fieldManager=m", DEPLOYMENT.named(labels={"x": "y"})),
+            Step(
+                "PATCH",
+                D,
+                [
+                    {
+                        "op": "replace",
+                        "path": "/metadata/managedFields/0/operation",
+                        "value": "Apply",
+                    }
+                ],
+                JSON_PATCH,
+            ),
+            applied("m", workload([container("c")]), path=D),
+            Step("GET", D),
+        ],
+    ),
+    Case(
         "what is no apply",
         [
             Step("PATCH", MAPS + "/a", config({"a": "1"}), APPLY),

@@ -76,6 +76,15 @@ def _settled(made: Tree, *, member: bool) -> Tree | None:
     return made
 
 
+def reaches(tree: Tree | None, path: Path) -> bool:
+    """Whether there are members at a path or below it."""
+    for step in path:
+        if tree is None or step not in tree:
+            return False
+        tree = tree[step]
+    return True
+
+
 def paths(tree: Tree | None, here: Path = ()) -> Iterator[Path]:
     """Every member, parents before their children, in order."""
     if tree is None:

@@ -20,7 +20,7 @@ from winkube.apiserver.apply.managers import (
     write_managers,
 )
 from winkube.apiserver.apply.merge import merge, remove
-from winkube.apiserver.apply.tree import difference, paths, union
+from winkube.apiserver.apply.tree import difference, paths, reaches, union
 from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -156,10 +156,12 @@ def _merged(
     mine, since = managers.pop(owner, (None, now))
     fields = stated_fields(shape, wanted, owner.subresource)
     new: JsonObject = merge(shape, live, wanted)
-    dropped = difference(mine, fields)
+    kept = fields
     for theirs, _ in managers.values():
-        dropped = difference(dropped, theirs)
-    remove(shape, new, paths(dropped))
+        kept = union(kept, theirs)
+    # What holds something that somebody still owns stays, whoever left it.
+    left = paths(difference(mine, kept))
+    remove(shape, new, [path for path in left if not reaches(kept, path)])
     changed, removed = changes(shape, live, new)
     found = conflicts(changed, managers)
     if found and not force:
