@@ -73,7 +73,7 @@ def pod(api: Any, kubelet: tuple[int, list[str]], space: str) -> Iterator[str]:
     pods = f"/api/v1/namespaces/{space}/pods"
     containers = [{"name": "a", "image": "i"}, {"name": "b", "image": "i"}]
     api("POST", pods, {"metadata": {"name": "p"}, "spec": {"containers": containers}})
-    api("POST", f"{pods}/p/binding", {"target": {"name": "n1"}})
+    api("POST", f"{pods}/p/binding", {"metadata": {"name": "p"}, "target": {"name": "n1"}})
     yield f"{pods}/p"
     api("DELETE", "/api/v1/nodes/n1")
 

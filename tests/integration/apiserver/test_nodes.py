@@ -211,12 +211,22 @@ def test_components_have_their_own_rights_only(component: Any, space: str) -> No
         assert caller("DELETE", "/api/v1/nodes/x").status == 403
     scheduler = component("system:kube-scheduler")
     assert scheduler("GET", "/api/v1/pods").status == 200
-    assert scheduler("POST", f"{pods}/none/binding", {"target": {"name": "n"}}).status == 404
+    assert (
+        scheduler(
+            "POST", f"{pods}/none/binding", {"metadata": {"name": "none"}, "target": {"name": "n"}}
+        ).status
+        == 404
+    )
     assert scheduler("GET", secrets).status == 403
     assert scheduler("POST", pods, {"metadata": {"name": "x"}}).status == 403
     controllers = component("system:kube-controller-manager")
     assert controllers("GET", "/apis/apps/v1/deployments").status == 200
-    assert controllers("POST", f"{pods}/none/binding", {"target": {"name": "n"}}).status == 403
+    assert (
+        controllers(
+            "POST", f"{pods}/none/binding", {"metadata": {"name": "none"}, "target": {"name": "n"}}
+        ).status
+        == 403
+    )
     role = {"metadata": {"name": "all"}, "rules": []}
     roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     assert controllers("POST", roles, role).status == 403
