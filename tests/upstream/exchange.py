@@ -6,6 +6,7 @@ after everything that may differ between two right servers is replaced: see ``no
 """
 
 import contextlib
+import functools
 import http.client
 import json
 import re
@@ -269,7 +270,18 @@ def _difference_at(
         return [f"{path}: upstream {_short(expected[key])}, winkube has none"]
     if key not in expected:
         return [f"{path}: upstream has none, winkube {_short(found[key])}"]
+    if key == "managedFields":
+        # Managers stand in the order of their times, which end in whole seconds.
+        return differences(_in_order(expected[key]), _in_order(found[key]), path)
     return differences(expected[key], found[key], path)
+
+
+def _in_order(managers: Json) -> Json:
+    return (
+        sorted(managers, key=functools.partial(json.dumps, sort_keys=True))
+        if isinstance(managers, list)
+        else managers
+    )
 
 
 def _short(value: Json) -> str:

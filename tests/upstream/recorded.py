@@ -1,5 +1,6 @@
 """Upstream's recorded answers, one file per set of cases; tests.upstream.record makes them."""
 
+import functools
 import importlib
 import json
 import pkgutil
@@ -20,6 +21,7 @@ def case_sets() -> dict[str, list[Case]]:
     }
 
 
+@functools.cache
 def read_answers(name: str) -> dict[str, Any]:
     path = DATA / f"{name}.json"
     answers: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from winkube.api.errors import ConflictError
 from winkube.api.roundtrip import zero_of
 from winkube.api.schema import Shape
 from winkube.apiserver.apply.compare import compare, stated
-from winkube.apiserver.apply.element import to_text
+from winkube.apiserver.apply.element import child_shape, to_text
 from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union, without
 from winkube.base.types import JsonObject
 
@@ -18,6 +20,8 @@ BEFORE: Final = "before-first-apply"
 # Where the changes of the oldest authors end up when there are too many.
 ANCIENT: Final = "ancient-changes"
 _MAX_AUTHORS: Final = 10
+_REMEMBERED: Final = 512
+_MAX_REMEMBERED_BYTES: Final = 16 * 1024
 # Belong to the system, or name the object: nobody owns them.
 _STRIPPED: Final[Tree] = {
     "f:apiVersion": {},
@@ -154,12 +158,33 @@ def changes(shape: Shape, old: JsonObject, new: JsonObject) -> tuple[Tree | None
 
 def track_creation(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
     """Who creates an object owns everything in it; its status is nobody's yet."""
-    changed, _ = compare(shape, _zero(shape), _unmanaged(obj))
-    fields = without(difference(changed, _STRIPPED), ("f:status",))
+    fields = _created_fields(shape, _unmanaged(obj))
     managers = read_managers(obj["metadata"]) if _are_managers(obj["metadata"]) else {}
     take_over(managers, fields)
     managers[owner] = (fields, now)
     write_managers(obj["metadata"], managers)
+
+
+def _created_fields(shape: Shape, obj: JsonObject) -> Tree | None:
+    parts = {key: value for key, value in obj.items() if key not in ("spec", "status")}
+    zero = {key: value for key, value in _zero(shape).items() if key not in ("spec", "status")}
+    fields = difference(compare(shape, zero, parts)[0], _STRIPPED)
+    if "spec" not in obj:
+        return fields
+    text = orjson.dumps(obj["spec"])
+    known = len(text) <= _MAX_REMEMBERED_BYTES
+    spec = _spec_fields(shape, text) if known else _compared_spec(shape, obj["spec"])
+    return fields if spec is None else {**(fields or {}), "f:spec": spec}
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
+def _spec_fields(shape: Shape, text: bytes) -> Tree | None:
+    """Controllers make objects by the hundred from one template: the same text, the same fields."""
+    return _compared_spec(shape, orjson.loads(text))
+
+
+def _compared_spec(shape: Shape, spec: Any) -> Tree | None:
+    return compare(child_shape(shape, "spec"), _zero(shape).get("spec", ...), spec)[0]
 
 
 def _are_managers(metadata: JsonObject) -> bool:
