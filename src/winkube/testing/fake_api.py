@@ -158,6 +158,7 @@ class FakeApi(ApiClient):
         resource_version: str | None = None,
         limit: int | None = None,
         continue_token: str | None = None,
+        metadata_only: bool = False,
     ) -> JsonObject:
         matches = matcher(resource, namespace, label_selector, field_selector)
         places = sorted(place for place, obj in self._objects[resource].items() if matches(obj))

@@ -52,6 +52,7 @@ class FaultyClient(ApiClient):
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content_type: str = "application/json",
+        accept: str | None = None,
     ) -> JsonObject:
         if self._strikes("late", self._odds.late):
             await self._wait()
@@ -59,7 +60,7 @@ class FaultyClient(ApiClient):
         if is_write and self._strikes("refused", self._odds.refused):
             raise self._refusal()
         answer = await super()._json(
-            method, path, query=query, body=body, content_type=content_type
+            method, path, query=query, body=body, content_type=content_type, accept=accept
         )
         if is_write and self._strikes("lost answer", self._odds.lost_answer):
             raise TransportError(self.config.server, "the answer was lost")

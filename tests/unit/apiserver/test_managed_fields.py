@@ -3,7 +3,7 @@ from winkube.apiserver.apply.compare import compare, stated
 from winkube.apiserver.apply.element import lookup, to_text
 from winkube.apiserver.apply.managers import Owner, read_managers, track_creation, track_update
 from winkube.apiserver.apply.merge import merge, remove
-from winkube.apiserver.apply.tree import difference, intersection, paths, union
+from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union
 
 SHAPE = load_schema().compiled("io.k8s.api.core.v1.Pod").shape
 POD = {
@@ -30,8 +30,8 @@ def test_fields_follow_the_schema_down_to_what_is_atomic() -> None:
 
 
 def test_sets_of_fields_obey_the_laws_of_sets() -> None:
-    one = {"f:a": {}, "f:b": {".": {}, "f:c": {}, "f:d": {}}}
-    other = {"f:b": {"f:c": {}}, "f:e": {}}
+    one: Tree = {"f:a": {}, "f:b": {".": {}, "f:c": {}, "f:d": {}}}
+    other: Tree = {"f:b": {"f:c": {}}, "f:e": {}}
     assert union(one, other) == {"f:a": {}, "f:b": {".": {}, "f:c": {}, "f:d": {}}, "f:e": {}}
     assert difference(one, other) == {"f:a": {}, "f:b": {".": {}, "f:d": {}}}
     assert intersection(one, other) == {"f:b": {"f:c": {}}}

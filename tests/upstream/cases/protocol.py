@@ -54,6 +54,59 @@ def preconditions(number: int, *names: str, wrong: bool = False) -> Any:
 
 CREATE = Step("POST", MAPS, a_map(data={"k": "v"}))
 
+METADATA: tuple[Any, ...] = (
+    {"labels": {"": "x"}},
+    {"labels": {"a b": "x"}},
+    {"labels": {"a/b/c": "x"}},
+    {"labels": {"/b": "x"}},
+    {"labels": {"UP.example.com/b": "x"}},
+    {"labels": {"a": "b c"}},
+    {"labels": {"a": "x" * 64}},
+    {"labels": {"a" * 64: "x"}},
+    {"labels": {"b": "-", "a": "-"}},
+    {"annotations": {"a b": "x", "B/UP": ""}},
+    {"annotations": {"a": "x" * 262150}},
+    {"finalizers": ["a"]},
+    {"finalizers": ["a/b", "a b/c"]},
+    {"finalizers": ["orphan", "foregroundDeletion"]},
+    {"ownerReferences": [{}]},
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]},
+    {"ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "p", "uid": "u"}]},
+    {
+        "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n, "controller": True}
+            for n in "pq"
+        ]
+    },
+    {"ownerReferences": [{"apiVersion": "a/b/c", "kind": "P", "name": "p", "uid": "u"}]},
+    {"generation": -1},
+    {"generation": 7},
+    {"uid": "mine"},
+    {"resourceVersion": "5"},
+    {"resourceVersion": "text"},
+    {"creationTimestamp": "2020-01-01T00:00:00Z"},
+    {"creationTimestamp": "yesterday"},
+    {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5},
+    {"selfLink": "/x"},
+    {"managedFields": []},
+    {"managedFields": [{"manager": "x"}]},
+    {
+        "managedFields": [
+            {
+                "manager": "x",
+                "operation": "Update",
+                "apiVersion": "v1",
+                "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:data": {}},
+            }
+        ]
+    },
+    {"name": "x" * 254},
+    {"name": ".a"},
+    {"name": "a/b"},
+    {"name": "a..b"},
+    {"namespace": "{ns}"},
+)
 CASES = [
     Case(
         "bodies that are no objects",
@@ -197,67 +250,7 @@ CASES = [
         "metadata",
         [
             Step("POST", MAPS + "?dryRun=All", {"metadata": {"name": "a", **metadata}})
-            for metadata in (
-                {"labels": {"": "x"}},
-                {"labels": {"a b": "x"}},
-                {"labels": {"a/b/c": "x"}},
-                {"labels": {"/b": "x"}},
-                {"labels": {"UP.example.com/b": "x"}},
-                {"labels": {"a": "b c"}},
-                {"labels": {"a": "x" * 64}},
-                {"labels": {"a" * 64: "x"}},
-                {"labels": {"b": "-", "a": "-"}},
-                {"annotations": {"a b": "x", "B/UP": ""}},
-                {"annotations": {"a": "x" * 262150}},
-                {"finalizers": ["a"]},
-                {"finalizers": ["a/b", "a b/c"]},
-                {"finalizers": ["orphan", "foregroundDeletion"]},
-                {"ownerReferences": [{}]},
-                {"ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]},
-                {
-                    "ownerReferences": [
-                        {"apiVersion": "v1", "kind": "Event", "name": "p", "uid": "u"}
-                    ]
-                },
-                {
-                    "ownerReferences": [
-                        {"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n, "controller": True}
-                        for n in "pq"
-                    ]
-                },
-                {
-                    "ownerReferences": [
-                        {"apiVersion": "a/b/c", "kind": "P", "name": "p", "uid": "u"}
-                    ]
-                },
-                {"generation": -1},
-                {"generation": 7},
-                {"uid": "mine"},
-                {"resourceVersion": "5"},
-                {"resourceVersion": "text"},
-                {"creationTimestamp": "2020-01-01T00:00:00Z"},
-                {"creationTimestamp": "yesterday"},
-                {"deletionTimestamp": "2020-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5},
-                {"selfLink": "/x"},
-                {"managedFields": []},
-                {"managedFields": [{"manager": "x"}]},
-                {
-                    "managedFields": [
-                        {
-                            "manager": "x",
-                            "operation": "Update",
-                            "apiVersion": "v1",
-                            "fieldsType": "FieldsV1",
-                            "fieldsV1": {"f:data": {}},
-                        }
-                    ]
-                },
-                {"name": "x" * 254},
-                {"name": ".a"},
-                {"name": "a/b"},
-                {"name": "a..b"},
-                {"namespace": "{ns}"},
-            )
+            for metadata in METADATA
         ],
     ),
     Case(

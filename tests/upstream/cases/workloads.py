@@ -7,7 +7,7 @@ from tests.upstream.exchange import MERGE, Case, Step
 from tests.upstream.objects import SAMPLE, Sample
 from tests.upstream.variants import DRY, merged
 
-SELECTORS = (
+SELECTORS: tuple[Any, ...] = (
     {"selector": ...},
     {"selector": {}},
     {"selector": {"matchLabels": {"app": "b"}}},
@@ -29,7 +29,7 @@ SELECTORS = (
     },
     {"selector": {"matchLabels": ..., "matchExpressions": [{"key": "-", "operator": "Exists"}]}},
 )
-TEMPLATES = (
+TEMPLATES: tuple[Any, ...] = (
     {"template": ...},
     {"template": {"metadata": ...}},
     {"template": {"metadata": {"labels": {"app": "x"}}}},
@@ -56,7 +56,7 @@ COUNTS = (
     {"revisionHistoryLimit": -1},
     {"revisionHistoryLimit": 0},
 )
-ROLLING = (
+ROLLING: tuple[Any, ...] = (
     {},
     {"maxSurge": 0, "maxUnavailable": 0},
     {"maxSurge": "0%", "maxUnavailable": 0},
