@@ -8,12 +8,8 @@ Run as ``python -m bench.api``.
 """
 
 import asyncio
-import contextlib
-import datetime
 import functools
-import ipaddress
 import os
-import socket
 import sys
 import tempfile
 import time
@@ -25,10 +21,6 @@ from typing import Any
 import aiohttp
 import orjson
 import uvloop
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import NameOID
 
 from winkube.testing.planes import Make, Plane, api_server, upstream_folder
 
@@ -49,73 +41,6 @@ REMEMBERED = {
     f"list {PODS} pods": 0.329,
     "memory, server and store": 620.0,
 }
-
-
-def _pem(key: Any) -> bytes:
-    pem: bytes = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return pem
-
-
-def write_certificate(folder: Path) -> None:
-    """One self-signed certificate does for server, client and authority."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:masters"),
-            x509.NameAttribute(NameOID.COMMON_NAME, "bench"),
-        ]
-    )
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "tls.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / "tls.key").write_bytes(_pem(key))
-    (folder / "sa.key").write_bytes(_pem(rsa.generate_private_key(65537, 2048)))
-
-
-def serve(folder: Path, sock: socket.socket) -> None:
-    """The server process. Imports belong to the time until it is ready."""
-    from winkube.apiserver.config import ApiServerConfig
-    from winkube.apiserver.server import ApiServer
-
-    cert, key = folder / "tls.crt", folder / "tls.key"
-    config = ApiServerConfig(
-        sockets=(sock,),
-        cert_file=cert,
-        key_file=key,
-        client_ca_file=cert,
-        kubelet_client_cert=cert,
-        kubelet_client_key=key,
-        kubelet_ca=cert,
-        store_path=folder / "state.db",
-        service_account_key=folder / "sa.key",
-        advertise_address="127.0.0.1",
-    )
-
-    async def main() -> None:
-        await ApiServer(config).run()
-
-    profile = os.environ.get("WINKUBE_BENCH_PROFILE")
-    if profile:
-        import cProfile
-
-        cProfile.runctx("uvloop.run(main())", {"uvloop": uvloop, "main": main}, {}, profile)
-    else:
-        with contextlib.suppress(KeyboardInterrupt):
-            uvloop.run(main())
 
 
 def pod(index: int, template: int) -> dict[str, Any]:
@@ -180,7 +105,7 @@ class Client:
             return data
 
 
-async def _spread(count: int, work: Callable[[int], Coroutine[Any, Any, object]]) -> list[float]:
+async def spread(count: int, work: Callable[[int], Coroutine[Any, Any, object]]) -> list[float]:
     """Run ``work(0..count)`` over the connections; the time of each."""
     times: list[float] = []
     numbers = iter(range(count))
@@ -239,7 +164,7 @@ async def measure(plane: Plane, ready: float) -> list[Row]:
         rate = functools.partial(_rate, plane.pids)
         rows.append(await rate("durable pod creates", PODS, create))
         rows.append(await rate("creates, all different", DIFFERENT, lambda n: create(PODS + n)))
-        await _spread(DIFFERENT, delete)
+        await spread(DIFFERENT, delete)
         rows.append(await rate("gets", GETS, get))
         rows.append(await _lists(client))
         rows.append(Row("memory, server and store", sum(map(resident, plane.pids)), "MB"))
@@ -250,10 +175,10 @@ async def measure(plane: Plane, ready: float) -> list[Row]:
 async def _rate(
     pids: Sequence[int], what: str, count: int, work: Callable[[int], Coroutine[Any, Any, object]]
 ) -> Row:
-    start, before = time.perf_counter(), _used(pids)
-    times = await _spread(count, work)
+    start, before = time.perf_counter(), used(pids)
+    times = await spread(count, work)
     rate = count / (time.perf_counter() - start)
-    cpu = (_used(pids) - before) / count * 1e6
+    cpu = (used(pids) - before) / count * 1e6
     p50, p99 = times[len(times) // 2], times[len(times) * 99 // 100]
     detail = f"p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms, {cpu:.0f} us of the server each"
     return Row(what, rate, "/s", detail)
@@ -292,19 +217,19 @@ async def _watches(client: Client, pids: Sequence[int]) -> Row:
             group.create_task(follow())
         for _ in range(WATCHERS):
             await opened.acquire()
-        start, before = time.perf_counter(), _used(pids)
+        start, before = time.perf_counter(), used(pids)
         bodies = [
             orjson.dumps({"metadata": {"name": f"map-{n}"}, "data": {"key": "x" * 100}})
             for n in range(WATCHED)
         ]
-        await _spread(WATCHED, lambda n: client.call("POST", path, bodies[n]))
+        await spread(WATCHED, lambda n: client.call("POST", path, bodies[n]))
     events = WATCHERS * WATCHED
-    cpu = (_used(pids) - before) / events * 1e6
+    cpu = (used(pids) - before) / events * 1e6
     detail = f"{WATCHERS} watchers of {WATCHED} events, {cpu:.1f} us of the server each"
     return Row("watch deliveries", events / (time.perf_counter() - start), "/s", detail)
 
 
-def _used(pids: Sequence[int]) -> float:
+def used(pids: Sequence[int]) -> float:
     return sum(map(cpu_seconds, pids))
 
 

@@ -143,7 +143,9 @@ def _ready(obj: JsonObject) -> int:
 
 
 @contextmanager
-def control_plane(make: Make, folder: Path) -> Iterator[tuple[Plane, tuple[int, ...]]]:
+def control_plane(
+    make: Make, folder: Path, flags: tuple[str, ...] = ()
+) -> Iterator[tuple[Plane, tuple[int, ...]]]:
     """API server, controllers and scheduler of one make; the processes that count as its cost."""
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(api_server(make, folder))
@@ -155,7 +157,7 @@ def control_plane(make: Make, folder: Path) -> Iterator[tuple[Plane, tuple[int, 
             extra = (f"--config={config}",)
         rates = RATES if make == "upstream" else ()
         pids = (
-            stack.enter_context(controllers(make, plane, rates)),
+            stack.enter_context(controllers(make, plane, (*rates, *flags))),
             stack.enter_context(scheduler(make, plane, extra)),
         )
         yield plane, (*plane.pids, *pids)

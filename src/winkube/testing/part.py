@@ -56,11 +56,12 @@ async def control(keys: Keys, port: int, *flags: str) -> None:
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
 
-    said = (flag.partition("=") for flag in flags)
-    times: dict[str, Any] = {
-        _SECONDS[name]: float(text.removesuffix("s")) for name, _, text in said
-    }
-    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **times)
+    said: dict[str, Any] = {}
+    for flag in flags:
+        name, _, text = flag.partition("=")
+        setting, read = _FLAGS[name]
+        said[setting] = read(text)
+    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **said)
     async with ApiClient(_client(keys, port, "system:kube-controller-manager")) as client:
         await ControllerManager(client, config).run()
 
@@ -98,6 +99,10 @@ def _client(keys: Keys, port: int, user: str) -> ClientConfig:
     return keys.client(port, keys.issue(user, ("system:masters",)))
 
 
+def _seconds(text: str) -> float:
+    return float(text.removesuffix("s"))
+
+
 _PARTS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
     "apiserver": serve_api,
     "controllers": control,
@@ -105,9 +110,10 @@ _PARTS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
     "nodes": simulate,
 }
 # Upstream's flags that our controllers are told too.
-_SECONDS: Final = {
-    "--node-monitor-grace-period": "node_grace_period",
-    "--node-monitor-period": "node_monitor_period",
+_FLAGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "--cluster-cidr": ("cluster_cidr", str),
+    "--node-monitor-grace-period": ("node_grace_period", _seconds),
+    "--node-monitor-period": ("node_monitor_period", _seconds),
 }
 
 
