@@ -31,7 +31,7 @@ from winkube.apiserver.served import Resources
 from winkube.apiserver.services.hook import ServiceHook
 from winkube.apiserver.storage import Storage
 from winkube.apiserver.subresource.binding import Binding
-from winkube.apiserver.subresource.connect import Connect
+from winkube.apiserver.subresource.connect import Connect, StreamKind
 from winkube.apiserver.subresource.eviction import Eviction
 from winkube.apiserver.subresource.log import Log
 from winkube.apiserver.subresource.parts import install_parts
@@ -117,16 +117,16 @@ def assemble(
 def _install_subresources(
     edge: Edge, registry: Registry, tokens: TokenAuthority, kubelets: Kubelets
 ) -> None:
-    binding, proxy = Binding(registry), Proxy(kubelets, registry.resources)
+    binding, proxy = Binding(registry), Proxy(kubelets, registry)
     edge.add_subresource("*", "scale", Scale(registry).handle)
     edge.add_subresource("pods", "binding", binding.handle)
     edge.add_creation("", "bindings", binding.handle)
     edge.add_subresource("pods", "eviction", Eviction(registry).handle)
     edge.add_subresource("serviceaccounts", "token", Token(tokens, registry.resources).handle)
     edge.add_subresource("pods", "log", Log(kubelets).handle)
-    edge.add_subresource("pods", "exec", Connect(kubelets, "exec").handle)
-    edge.add_subresource("pods", "attach", Connect(kubelets, "attach").handle)
-    edge.add_subresource("pods", "portforward", Connect(kubelets, "portforward").handle)
+    kinds: tuple[StreamKind, ...] = ("exec", "attach", "portforward")
+    for kind in kinds:
+        edge.add_subresource("pods", kind, Connect(kubelets, registry.admission, kind).handle)
     for plural in ("nodes", "pods", "services"):
         edge.add_subresource(plural, "proxy", proxy.handle)
 

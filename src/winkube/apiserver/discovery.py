@@ -13,21 +13,10 @@ from winkube.api.kinds import Kind, KindTable
 from winkube.apiserver.call import reply_json
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.negotiate import JSON, negotiate, parse_accept
+from winkube.apiserver.spoken import subresource_kind
 from winkube.base.types import JsonObject
 
 _AGGREGATED: Final = "APIGroupDiscoveryList"
-# The kind a subresource speaks, where it is not the parent's own.
-_SPEAKS: Final = {
-    ("pods", "binding"): ("", "v1", "Binding"),
-    ("pods", "eviction"): ("policy", "v1", "Eviction"),
-    ("pods", "attach"): ("", "v1", "PodAttachOptions"),
-    ("pods", "exec"): ("", "v1", "PodExecOptions"),
-    ("pods", "portforward"): ("", "v1", "PodPortForwardOptions"),
-    ("pods", "proxy"): ("", "v1", "PodProxyOptions"),
-    ("nodes", "proxy"): ("", "v1", "NodeProxyOptions"),
-    ("services", "proxy"): ("", "v1", "ServiceProxyOptions"),
-    ("serviceaccounts", "token"): ("authentication.k8s.io", "v1", "TokenRequest"),
-}
 # Kinds that are kept in another group or version than the one they are served in.
 _STORED_AS: Final = {
     ("events.k8s.io", "Event"): ("", "v1", "Event"),
@@ -39,7 +28,6 @@ _KEPT_IN: Final = {
     "resource.k8s.io": "v1beta2",
     "VolumeAttributesClass": "v1beta1",
 }
-_SCALE: Final = ("autoscaling", "v1", "Scale")
 _CONNECT: Final = ("create", "delete", "get", "patch", "update")
 _SUBRESOURCE_VERBS: Final = {
     "binding": ("create",),
@@ -76,12 +64,6 @@ _FIRST: Final = (
     "resource.k8s.io",
     "flowcontrol.apiserver.k8s.io",
 )
-
-
-def subresource_kind(kind: Kind, subresource: str) -> tuple[str, str, str]:
-    if subresource == "scale":
-        return _SCALE
-    return _SPEAKS.get((kind.plural, subresource), kind.gvk)
 
 
 def subresource_verbs(subresource: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from winkube.api.errors import (
     InternalError,
     NotFoundError,
     UnavailableError,
+    UnexplainedError,
 )
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.links import Links
@@ -74,7 +75,8 @@ class Kubelets:
         found = {entry["type"]: entry["address"] for entry in status.get("addresses") or ()}
         host = next((found[kind] for kind in _PREFERRED if kind in found), "")
         if not host:
-            raise InternalError(f'no preferred addresses found for node "{node_name}"')
+            known = " ".join(f"{{{kind} {address}}}" for kind, address in found.items())
+            raise UnexplainedError(f"no preferred addresses found; known addresses: [{known}]")
         endpoints = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
         port = int(endpoints.get("Port") or _DEFAULT_PORT)
         return yarl.URL.build(scheme="https", host=host, port=port, path=path)

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 from tests.e2e.harness import find_kubectls
+from tests.integration.apiserver.webhook_server import Configured, Webhook, webhook_server
 
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.server import ApiServer
@@ -42,21 +43,28 @@ class Authority:
         self.file = folder / "ca.crt"
         self.file.write_bytes(self._certificate.public_bytes(serialization.Encoding.PEM))
 
-    def issue(self, stem: str, name: str, groups: tuple[str, ...] = ()) -> tuple[Path, Path]:
+    def issue(
+        self, stem: str, name: str, groups: tuple[str, ...] = (), hosts: tuple[str, ...] = ()
+    ) -> tuple[Path, Path]:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name(
             [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
             + [x509.NameAttribute(NameOID.COMMON_NAME, name)]
         )
-        certificate = self._sign(subject, key.public_key(), is_ca=False)
+        certificate = self._sign(subject, key.public_key(), is_ca=False, hosts=hosts)
         cert_file, key_file = self.folder / f"{stem}.crt", self.folder / f"{stem}.key"
         cert_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         key_file.write_bytes(private_pem(key))
         return cert_file, key_file
 
-    def _sign(self, subject: x509.Name, key: Any, *, is_ca: bool) -> x509.Certificate:
+    def _sign(
+        self, subject: x509.Name, key: Any, *, is_ca: bool, hosts: tuple[str, ...] = ()
+    ) -> x509.Certificate:
         now = datetime.datetime.now(datetime.UTC)
-        names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        names = [
+            x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+            *(x509.DNSName(host) for host in ("localhost", *hosts)),
+        ]
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -346,3 +354,17 @@ def namespace(kubectl: Kubectl, request: pytest.FixtureRequest) -> Iterator[str]
     kubectl("create", "serviceaccount", "default", "-n", name)
     yield name
     kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def hook(server: Running) -> Iterator[Webhook]:
+    files = server.authority.issue("webhook", "webhook", hosts=("hook.hooks.svc",))
+    with webhook_server(*files, server.authority.file) as found:
+        yield found
+
+
+@pytest.fixture
+def configured(api: Any, space: str) -> Iterator[Configured]:
+    found = Configured(api, space)
+    yield found
+    found.clean()

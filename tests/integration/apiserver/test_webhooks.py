@@ -1,59 +1,18 @@
 """Admission webhooks: matched, asked, obeyed; and what happens when they fail."""
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.integration.apiserver.webhook_server import (
+    Configured,
     Webhook,
     allow,
     deny,
     patch,
-    webhook_server,
 )
 
-_GROUP = "/apis/admissionregistration.k8s.io/v1"
 _LABELS = {"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}}
-
-
-@pytest.fixture
-def hook(server: Any) -> Iterator[Webhook]:
-    cert, key = server.authority.issue("webhook", "webhook")
-    with webhook_server(cert, key, server.authority.file) as found:
-        yield found
-
-
-class Configured:
-    def __init__(self, api: Any, space: str) -> None:
-        self._api, self._space = api, space
-        self._made: list[str] = []
-        self.maps = f"/api/v1/namespaces/{space}/configmaps"
-
-    def __call__(self, kind: str, *webhooks: dict[str, Any], name: str = "a") -> Any:
-        here = {"matchLabels": {"kubernetes.io/metadata.name": self._space}}
-        listed = [{"namespaceSelector": here, **webhook} for webhook in webhooks]
-        path = f"{_GROUP}/{kind}webhookconfigurations"
-        made = self._api(
-            "POST", path, {"metadata": {"name": f"{self._space}-{name}"}, "webhooks": listed}
-        )
-        if made.status == 201:
-            self._made.append(f"{path}/{self._space}-{name}")
-        return made
-
-    def create(self, name: str = "m", query: str = "", **metadata: Any) -> Any:
-        return self._api("POST", self.maps + query, {"metadata": {"name": name, **metadata}})
-
-    def clean(self) -> None:
-        for path in self._made:
-            self._api("DELETE", path)
-
-
-@pytest.fixture
-def configured(api: Any, space: str) -> Iterator[Configured]:
-    found = Configured(api, space)
-    yield found
-    found.clean()
 
 
 def test_a_mutating_webhook_changes_the_object(hook: Webhook, configured: Configured) -> None:

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+_GROUP = "/apis/admissionregistration.k8s.io/v1"
+
 Answer = Callable[[dict[str, Any]], Any]
 
 
@@ -37,6 +39,31 @@ class Webhook:
             "admissionReviewVersions": ["v1"],
             **fields,
         }
+
+
+class Configured:
+    def __init__(self, api: Any, space: str) -> None:
+        self._api, self._space = api, space
+        self._made: list[str] = []
+        self.maps = f"/api/v1/namespaces/{space}/configmaps"
+
+    def __call__(self, kind: str, *webhooks: dict[str, Any], name: str = "a") -> Any:
+        here = {"matchLabels": {"kubernetes.io/metadata.name": self._space}}
+        listed = [{"namespaceSelector": here, **webhook} for webhook in webhooks]
+        path = f"{_GROUP}/{kind}webhookconfigurations"
+        made = self._api(
+            "POST", path, {"metadata": {"name": f"{self._space}-{name}"}, "webhooks": listed}
+        )
+        if made.status == 201:
+            self._made.append(f"{path}/{self._space}-{name}")
+        return made
+
+    def create(self, name: str = "m", query: str = "", **metadata: Any) -> Any:
+        return self._api("POST", self.maps + query, {"metadata": {"name": name, **metadata}})
+
+    def clean(self) -> None:
+        for path in self._made:
+            self._api("DELETE", path)
 
 
 def allow(request: dict[str, Any], **fields: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from winkube.api.errors import ForbiddenError
+from winkube.api.kinds import Kind
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
@@ -31,6 +32,8 @@ class Admission:
     subresource: str = ""
     dry_run: bool = False
     options: JsonObject | None = None
+    # The kind of ``obj`` where it is not the resource's own (``spoken``).
+    speaks: Kind | None = None
     # What the client is told beside the answer.
     warnings: list[str] = field(default_factory=list)
     # What steps took for this write: given back if it does not happen.
@@ -39,6 +42,10 @@ class Admission:
     wants_second_round: bool = False
     is_second_round: bool = False
     memory: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> Kind:
+        return self.speaks or self.served.kind
 
     def is_for(self, plural: str, group: str = "") -> bool:
         kind = self.served.kind
@@ -90,13 +97,15 @@ class Chain:
         self._by_resource: dict[str, tuple[tuple[Step, ...], tuple[Validator, ...]]] = {}
 
     async def admit(self, request: Admission) -> None:
-        steps = self._steps(request)[0]
-        for step in steps:
-            await step.admit(request)
-        if request.wants_second_round:
-            request.is_second_round = True
-            for step in steps:
-                await step.admit(request)
+        await _admit(self._steps(request)[0], request)
+
+    async def ask(self, request: Admission) -> None:
+        """What is not kept, like a connection or a question, is for the steps that ask others."""
+        mutating, validating = self._steps(request)
+        await _admit([step for step in mutating if _asks(step)], request)
+        for step in validating:
+            if _asks(step):
+                await step.validate(request)
 
     async def close(self) -> None:
         if self._close is not None:
@@ -114,6 +123,19 @@ class Chain:
             validating = tuple(step for step in self._validating if _is_about(step, resource))
             found = self._by_resource[resource] = (mutating, validating)
         return found
+
+
+async def _admit(steps: Sequence[Step], request: Admission) -> None:
+    for step in steps:
+        await step.admit(request)
+    if request.wants_second_round:
+        request.is_second_round = True
+        for step in steps:
+            await step.admit(request)
+
+
+def _asks(step: Any) -> bool:
+    return bool(getattr(step, "asks_others", False))
 
 
 def _is_about(step: Any, resource: str) -> bool:

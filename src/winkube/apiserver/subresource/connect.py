@@ -5,11 +5,13 @@ from typing import Final, Literal, cast
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError
+from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.kubelet import Kubelets, pick_container
 from winkube.apiserver.options import parse_bool
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.streaming import proxy_stream
+from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
 
 StreamKind = Literal["exec", "attach", "portforward"]
@@ -21,25 +23,24 @@ _ENDED: Final = ("Succeeded", "Failed")
 
 
 class Connect:
-    def __init__(self, kubelets: Kubelets, kind: StreamKind) -> None:
+    def __init__(self, kubelets: Kubelets, admission: Chain, kind: StreamKind) -> None:
         self._kubelets = kubelets
+        self._admission = admission
         self._kind = kind
 
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb not in ("get", "create"):
             raise not_allowed()
-        parameters = call.request.rel_url.query
-        forwards = self._kind == "portforward"
-        ports = [_port(text) for text in parameters.getall("ports", [])] if forwards else []
+        options = await admit_connection(self._admission, call, self._options(call))
         pod = get(call.served, *call.place).load()
         namespace, name = call.place
         path = f"/{_PATHS[self._kind]}/{namespace}/{name}"
-        if forwards:
-            query = [("port", port) for port in ports]
+        if self._kind == "portforward":
+            query = [("port", str(port)) for port in options.get("ports") or ()]
         else:
-            path += f"/{pick_container(pod, parameters.get('container', ''))}"
-            query = [(theirs, "1") for ours, theirs in _STREAMS if _asked(parameters.get(ours))]
-            query += [("command", word) for word in parameters.getall("command", [])]
+            path += f"/{pick_container(pod, options.get('container') or '')}"
+            query = [(theirs, "1") for ours, theirs in _STREAMS if options.get(ours)]
+            query += [("command", word) for word in options.get("command") or ()]
         if not pod["spec"].get("nodeName"):
             raise BadRequestError(f"pod {name} does not have a host assigned")
         url = self._kubelets.pod_url(pod, path).with_query(query)
@@ -48,6 +49,19 @@ class Connect:
             raise BadRequestError("Upgrade request required")
         request = cast("web.Request", call.request)
         return await proxy_stream(request, url, self._kubelets.context, kind=self._kind)
+
+    def _options(self, call: Call) -> JsonObject:
+        """What the query asks for, as a document."""
+        parameters = call.request.rel_url.query
+        if self._kind == "portforward":
+            ports = [_port(text) for text in parameters.getall("ports", [])]
+            return {"ports": ports} if ports else {}
+        options: JsonObject = {ours: True for ours, _ in _STREAMS if _asked(parameters.get(ours))}
+        if parameters.get("container"):
+            options["container"] = parameters["container"]
+        if self._kind == "exec":
+            options["command"] = parameters.getall("command", []) or None
+        return options
 
     def _check(self, pod: JsonObject, command: list[str]) -> None:
         """What the kubelet would say."""
@@ -62,12 +76,12 @@ class Connect:
             )
 
 
-def _port(text: str) -> str:
+def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
         raise BadRequestError(
             f'cannot convert to []int32: strconv.ParseUint: parsing "{text}": invalid syntax'
         )
-    return text
+    return int(text)
 
 
 def _asked(value: str | None) -> bool:

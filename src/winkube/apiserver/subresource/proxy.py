@@ -10,37 +10,44 @@ from winkube.api.errors import BadRequestError, NotFoundError, UnavailableError
 from winkube.apiserver.call import Call
 from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.links import Links
-from winkube.apiserver.registry.core import get
-from winkube.apiserver.served import Resources
+from winkube.apiserver.registry.core import Registry, get
+from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
 
 
 class Proxy:
-    def __init__(self, kubelets: Kubelets, resources: Resources) -> None:
+    def __init__(self, kubelets: Kubelets, registry: Registry) -> None:
         self._kubelets = kubelets
-        self._slices = resources.require("discovery.k8s.io", "v1", "endpointslices")
+        self._admission = registry.admission
+        self._slices = registry.resources.require("discovery.k8s.io", "v1", "endpointslices")
 
     async def handle(self, call: Call) -> web.StreamResponse:
-        if not call.target.rest and not call.request.path.endswith("/"):
+        rest, is_folder = call.target.rest, call.request.path.endswith("/")
+        said = f"/{rest}/" if rest and is_folder else f"/{rest}"
+        is_bare = not rest and not is_folder
+        fields = {} if is_bare else {"path": said}
+        options = await admit_connection(self._admission, call, fields)
+        path = "/" + (options.get("path") or "").removeprefix("/")
+        url = self._url(call).with_path(path)
+        if is_bare:
             redirect = _to_folder(call.request)
             if redirect is not None:
                 return redirect
-        plural = call.served.kind.plural
-        scheme, name, port = split_name(call.target.name, call.served.kind.singular)
-        path = "/" + call.target.rest
-        if plural == "nodes":
-            url = self._kubelets.url(name, path)
-        elif plural == "pods":
-            pod = get(call.served, call.target.namespace, name).load()
-            url = _pod_url(pod, scheme, port).with_path(path)
-        else:
-            service = get(call.served, call.target.namespace, name).load()
-            url = self._service_url(service, scheme, port).with_path(path)
         query = call.request.rel_url.query_string
         url = url.with_query(query) if query else url
-        links = Links(call.request.path.removesuffix(path), _names(call.request, url))
-        secure = plural == "nodes"
+        links = Links(call.request.path.removesuffix(said), _names(call.request, url))
+        secure = call.served.kind.plural == "nodes"
         return await self._kubelets.forward(call.request, url, secure=secure, links=links)
+
+    def _url(self, call: Call) -> yarl.URL:
+        plural = call.served.kind.plural
+        scheme, name, port = split_name(call.target.name, call.served.kind.singular)
+        if plural == "nodes":
+            return self._kubelets.url(name, "/")
+        found = get(call.served, call.target.namespace, name).load()
+        if plural == "pods":
+            return _pod_url(found, scheme, port)
+        return self._service_url(found, scheme, port)
 
     def _service_url(self, service: JsonObject, scheme: str, port: str) -> yarl.URL:
         metadata = service["metadata"]

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import binascii
 import os
+import random
 import ssl
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from winkube.base.types import JsonObject
 
 _AGENT: Final = "kube-apiserver-admission"
 _MAX_ANSWER: Final = 8 * 1024 * 1024
+_PIECE: Final = 64 * 1024
 _CONTEXTS: Final = 128
 _NO_DOCUMENT: Final = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of "
@@ -72,7 +74,7 @@ class Caller:
             server_hostname=name,
             allow_redirects=False,
         ) as response:
-            body = await response.content.read(_MAX_ANSWER)
+            body = await _read(response.content)
             if response.status >= 300:
                 plain = response.content_type.startswith("text/")
                 words = body.decode(errors="replace").strip() if plain else ""
@@ -95,11 +97,13 @@ class Caller:
         item = services.cache.get(services.key(namespace, name))
         if item is None:
             raise NotFoundError(f'service "{name}" not found')
-        port = port_name(item.load(), service.get("port") or 443)
+        found, number = item.load(), service.get("port") or 443
+        path, server = service.get("path") or "/", f"{name}.{namespace}.svc"
+        if found["spec"].get("type") == "ExternalName":
+            return f"https://{found['spec']['externalName']}:{number}{path}", server
+        port = port_name(found, number)
         if port is None:
-            raise UnavailableError(
-                f'no service port {service.get("port") or 443} found for service "{name}"'
-            )
+            raise UnavailableError(f'no service port {number} found for service "{name}"')
         served = self._resources.require("discovery.k8s.io", "v1", "endpointslices")
         slices = [
             item.load()
@@ -109,10 +113,9 @@ class Caller:
         ready = endpoints(slices, port)
         if not ready:
             raise UnavailableError(f'no endpoints available for service "{name}"')
-        host, number = ready[0]
+        host, number = random.choice(ready)
         shown = f"[{host}]" if ":" in host else host
-        path = service.get("path") or "/"
-        return f"https://{shown}:{number}{path}", f"{name}.{namespace}.svc"
+        return f"https://{shown}:{number}{path}", server
 
     def _context(self, bundle: str) -> ssl.SSLContext:
         context = self._contexts.get(bundle)
@@ -133,6 +136,15 @@ class Caller:
                 connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=None)
             )
         return self._session
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    body = bytearray()
+    async for piece in content.iter_chunked(_PIECE):
+        body += piece
+        if len(body) > _MAX_ANSWER:
+            raise CallError(f"failed to call webhook: answer of more than {_MAX_ANSWER} bytes")
+    return bytes(body)
 
 
 def _words(error: Exception) -> str:

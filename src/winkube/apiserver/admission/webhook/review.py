@@ -14,7 +14,6 @@ from winkube.api.errors import (
     BadRequestError,
     ForbiddenError,
 )
-from winkube.api.kinds import Kind
 from winkube.apiserver.admission.chain import Admission
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
@@ -55,12 +54,13 @@ def to_review(request: Admission, versions: list[str]) -> JsonObject:
     return {
         "kind": "AdmissionReview",
         "apiVersion": f"{_GROUP}/{version}",
-        "request": _request(request, request.served.kind),
+        "request": _request(request),
     }
 
 
-def _request(request: Admission, kind: Kind) -> JsonObject:
-    gvk = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+def _request(request: Admission) -> JsonObject:
+    kind, spoken = request.served.kind, request.kind
+    gvk = {"group": spoken.group, "version": spoken.version, "kind": spoken.kind}
     gvr = {"group": kind.group, "version": kind.version, "resource": kind.plural}
     namespace = request.name if kind.group_resource == "namespaces" else request.namespace
     part = {"subResource": request.subresource} if request.subresource else {}

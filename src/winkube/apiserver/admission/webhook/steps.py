@@ -7,6 +7,7 @@ are asked again that want to be, when something changed after their turn.
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from winkube.api.decode import clone
 from winkube.api.errors import ApiError, InternalError, UndecodableError
@@ -27,6 +28,7 @@ from winkube.apiserver.admission.webhook.review import (
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.served import Resources
+from winkube.apiserver.spoken import accept_options
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)
@@ -67,6 +69,8 @@ class _Turns:
 
 
 class MutatingWebhooks:
+    asks_others: Final = True
+
     def __init__(self, resources: Resources, caller: Caller, schema: Schema) -> None:
         self._hooks = Hooks(resources, "mutatingwebhookconfigurations")
         self._caller = caller
@@ -113,8 +117,7 @@ class MutatingWebhooks:
         before = clone(obj)
         try:
             document = json_patch(clone(obj), patch)
-            options = WriteOptions(request.user, field_validation="Ignore")
-            patched = accept(self._schema, request.served.kind, document, options)
+            patched = self._accept(request, document)
         except UndecodableError as error:
             raise _internal(error.fault) from None
         except PatchFailedError as error:
@@ -125,8 +128,16 @@ class MutatingWebhooks:
         obj.update(patched)
         return bool(obj != before)
 
+    def _accept(self, request: Admission, document: Any) -> JsonObject:
+        if request.operation == "CONNECT":
+            return accept_options(document)
+        options = WriteOptions(request.user, field_validation="Ignore")
+        return accept(self._schema, request.kind, document, options)
+
 
 class ValidatingWebhooks:
+    asks_others: Final = True
+
     def __init__(self, resources: Resources, caller: Caller) -> None:
         self._hooks = Hooks(resources, "validatingwebhookconfigurations")
         self._caller = caller
