@@ -14,11 +14,11 @@ log = logging.getLogger(__name__)
 async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]]) -> None:
     """Serve the queue until cancelled; an error about one key delays that key alone."""
     while True:
+        _obey_cancellation()
         async with queue.take() as key:
             try:
                 await reconcile(key)
             except Exception as error:
-                _obey_cancellation()
                 delay = queue.retry(key)
                 log.warning(
                     "reconcile failed", extra={"key": key, "error": repr(error), "retry": delay}
@@ -31,10 +31,10 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
 async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: str) -> None:
     """Call ``step`` every ``interval`` seconds until cancelled, also after a failure."""
     while True:
+        _obey_cancellation()
         try:
             await step()
         except Exception as error:
-            _obey_cancellation()
             log.warning("periodic step failed", extra={"step": name, "error": repr(error)})
             log.debug("periodic step failed", exc_info=True)
         await asyncio.sleep(interval)
@@ -43,8 +43,8 @@ async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: 
 def _obey_cancellation() -> None:
     """Go on ending when an error hid the order to end.
 
-    A TaskGroup that is cancelled while one of its tasks fails raises the failure, and the
-    cancellation is never seen again.
+    A TaskGroup that is cancelled while one of its tasks fails raises the failure, a request that is
+    cancelled while its connection breaks raises that; the cancellation is never seen again.
     """
     task = asyncio.current_task()
     if task is not None and task.cancelling():

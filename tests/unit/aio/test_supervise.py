@@ -1,6 +1,7 @@
 """Errors about one object stay with that object."""
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -42,6 +43,25 @@ async def test_a_failure_at_the_moment_of_cancellation_does_not_hide_it() -> Non
     async def reconcile(key: str) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(fail_when_cancelled())
+
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(work(queue, reconcile))
+        await begun.wait()
+        worker.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.wait([worker])
+    assert worker.cancelled()
+
+
+async def test_a_cancellation_that_work_swallowed_is_obeyed_all_the_same() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    begun = asyncio.Event()
+
+    async def reconcile(key: str) -> None:
+        begun.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
 
     async with asyncio.TaskGroup() as group:
         worker = group.create_task(work(queue, reconcile))
