@@ -1,9 +1,9 @@
 """Write apiserver/protobuf/fields.json: the field numbers of Kubernetes' protobuf messages.
 
-The numbers stand in the struct tags of k8s.io/api and k8s.io/apimachinery. Call with the
-folders of both Go modules, as ``go mod download`` leaves them:
+The numbers stand in the struct tags of k8s.io/api, k8s.io/apimachinery and k8s.io/kube-aggregator.
+Call with the folders of these Go modules, as ``go mod download`` leaves them:
 
-    python tools/protobuf_fields.py <k8s.io/api> <k8s.io/apimachinery>
+    python tools/protobuf_fields.py <k8s.io/api> <k8s.io/apimachinery> <k8s.io/kube-aggregator>
 
 A field is [number, JSON name, type]. Types: s string, i integer, b bool, d double, y bytes, T time,
 U time with microseconds, N duration, Q quantity, O int-or-string, R raw JSON, L list of strings in
@@ -30,6 +30,7 @@ SPECIAL = {
     "resource.Quantity": "Q", "intstr.IntOrString": "O", "runtime.RawExtension": "R",
     "meta/v1.FieldsV1": "R", "types.UID": "s", "types.NodeName": "s", "types.NamespacedName": "s",
 }  # fmt: skip
+IMPORT = re.compile(r'^(?:import)?\s*(?:(\w+)\s+)?"(k8s\.io/[^"]+)"', re.MULTILINE)
 FIELD = re.compile(r'^\t(?:(\w+)\s+)?([\w\*\[\]\.]+)\s+`json:"([^"]*)"[^`]*protobuf:"\w+,(\d+),')
 
 
@@ -39,7 +40,7 @@ def show(folder: str, path: str) -> str:
 
 def imports(text: str) -> dict[str, str]:
     found = {}
-    for alias, path in re.findall(r'^\s*(?:(\w+)\s+)?"(k8s\.io/[^"]+)"', text, re.MULTILINE):
+    for alias, path in IMPORT.findall(text):
         short = path.removeprefix("k8s.io/api/").removeprefix("k8s.io/apimachinery/pkg/")
         short = short.removeprefix("apis/").removeprefix("api/").removeprefix("util/")
         found[alias or path.rpartition("/")[2]] = short
@@ -101,9 +102,12 @@ def compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def main(api: str, machinery: str) -> None:
+def main(api: str, machinery: str, aggregator: str) -> None:
     packages = {name: Package(name, show(api, f"{name}/types.go")) for name in GROUPS}
     packages["meta/v1"] = Package("meta/v1", show(machinery, "pkg/apis/meta/v1/types.go"))
+    registration = "apiregistration/v1"
+    text = show(aggregator, f"pkg/apis/{registration}/types.go")
+    packages[registration] = Package(registration, text)
     table = {
         f"{package.name}.{name}": listed
         for package in packages.values()

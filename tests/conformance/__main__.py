@@ -16,7 +16,12 @@ from tests.e2e.harness import find_kubectls
 
 ROOT: Final = Path(__file__).parents[2]
 # Debian's packages with the programs that the tests' images hold.
-PROGRAMS: Final = {"curl": "curl", "dig": "bind9-dnsutils", "nc.openbsd": "netcat-openbsd"}
+PROGRAMS: Final = {
+    "curl": "curl",
+    "dig": "bind9-dnsutils",
+    "etcd": "etcd-server",
+    "nc.openbsd": "netcat-openbsd",
+}
 
 
 def main() -> int:

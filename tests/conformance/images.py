@@ -113,6 +113,17 @@ class _Maker:
         }
         return Image(name, (self._base, make_layer(programs)), {"Entrypoint": ["/consumer"]})
 
+    def _sample_apiserver_image(self, name: str) -> Image | None:
+        program = self._programs / "sample-apiserver"
+        if not program.exists():  # built before it was needed
+            return None
+        layer = make_layer({"kube-sample-apiserver": Entry(program, mode=0o755)})
+        return Image(name, (self._base, layer), {"Entrypoint": ["/kube-sample-apiserver"]})
+
+    def _etcd_image(self, name: str) -> Image:
+        layer = make_layer(_with_libraries({"usr/local/bin/etcd": _program("etcd")}))
+        return Image(name, (self._base, layer), {"Cmd": ["/usr/local/bin/etcd"]})
+
 
 def _base_entries() -> dict[str, Entry]:
     applets = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True)

@@ -38,6 +38,23 @@ def test_config_map_with_its_maps() -> None:
     }
 
 
+def test_an_aggregated_server_is_registered() -> None:
+    service = field(1, "ns") + field(2, "api") + number(3, 443)
+    spec = field(1, service) + field(2, "g.example") + field(5, b"ca") + number(7, 2000)
+    body = field(1, field(1, "v1.g.example")) + field(2, spec)
+    assert decode_protobuf(envelope("apiregistration.k8s.io/v1", "APIService", body)) == {
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {"name": "v1.g.example"},
+        "spec": {
+            "service": {"namespace": "ns", "name": "api", "port": 443},
+            "group": "g.example",
+            "caBundle": "Y2E=",
+            "groupPriorityMinimum": 2000,
+        },
+    }
+
+
 def test_pointer_keeps_its_zero_and_plain_field_does_not() -> None:
     spec = number(1, 0) + number(5, 0)  # replicas is a pointer, minReadySeconds is not
     decoded = decode_protobuf(envelope("apps/v1", "Deployment", field(2, spec)))
