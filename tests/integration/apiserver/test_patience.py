@@ -7,27 +7,38 @@ from aiohttp import web
 from winkube.apiserver.patience import Patience
 
 
+SECONDS = 0.5
+
+
 async def test_only_a_connection_that_asks_is_kept() -> None:
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        await asyncio.sleep(0.3)  # longer than anybody may be silent
+        await asyncio.sleep(3 * SECONDS)  # longer than anybody may be silent
         return web.Response(text="ok")
 
-    patience = Patience(answer, seconds=0.1)
+    patience = Patience(answer, seconds=SECONDS)
     server = web.Server(patience.handle)
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(lambda: patience.accept(server()), "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
+    writers: list[asyncio.StreamWriter] = []
+
+    async def say(text: bytes) -> asyncio.StreamReader:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writers.append(writer)
+        writer.write(text)
+        return reader
+
     try:
-        asks, slow, silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
-        asks[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        slow[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n")
-        async with asyncio.timeout(5):
-            for reader, _ in (slow, silent):
+        asks = await say(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        slow = await say(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        silent = await say(b"")
+        async with asyncio.timeout(20):
+            for reader in (slow, silent):
                 assert await _rest(reader) == b""
-            assert await asks[0].readline() == b"HTTP/1.1 200 OK\r\n"
-        for _, writer in (asks, slow, silent):
-            writer.close()
+            assert await asks.readline() == b"HTTP/1.1 200 OK\r\n"
     finally:
+        for writer in writers:
+            writer.close()
         listener.close()
         await server.shutdown(0.1)
 
