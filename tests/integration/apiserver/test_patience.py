@@ -6,7 +6,6 @@ from aiohttp import web
 
 from winkube.apiserver.patience import Patience
 
-
 SECONDS = 0.5
 
 
