@@ -1,0 +1,150 @@
+"""One YAML or JSON document, safely: bounded depth, bounded aliases, text kept as text.
+
+libyaml's composer recurses without a limit and ends the process on deep input, and aliases grow
+when they are walked; both are refused before anything is built.
+"""
+
+import re
+from typing import Any, Final
+
+import orjson
+import yaml
+from yaml.constructor import ConstructorError
+
+MAX_DEPTH: Final = 100
+MAX_NODES: Final = 1_000_000
+_ALIAS: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]", re.MULTILINE)
+_DEEP_INDENT: Final = re.compile(r"^[ ]{%d}" % MAX_DEPTH, re.MULTILINE)
+_DEEP_DASHES: Final = re.compile(r"(?:[-?:][ \t]+){20}")
+
+
+class UnreadableError(Exception):
+    """A document that cannot be checked; line and column count from 0 within it."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+class SafeLoader(yaml.CSafeLoader):
+    """Dates stay text, as in Kubernetes; tags of other programs do not matter here."""
+
+
+def _plain(loader: SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return node.value
+
+
+SafeLoader.add_constructor(
+    "tag:yaml.org,2002:timestamp", lambda _, node: node.value  # type: ignore[no-untyped-call]
+)
+SafeLoader.add_multi_constructor("!", _plain)  # type: ignore[no-untyped-call]
+SafeLoader.add_multi_constructor("tag:", _plain)  # type: ignore[no-untyped-call]
+
+
+def parse_document(text: str) -> Any:
+    """The value of one document."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            pass  # flow YAML, or broken: the YAML parser says where
+    _check_depth(text)
+    loader = SafeLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _ALIAS.search(text):
+            _check_growth(node)
+        return loader.construct_document(node)  # type: ignore[no-untyped-call]
+    except yaml.YAMLError as error:
+        raise _explained(error, text) from error
+    except (ValueError, OverflowError) as error:
+        raise UnreadableError(f"a value cannot be read: {error}") from error
+    finally:
+        loader.dispose()
+
+
+def compose_document(text: str) -> yaml.Node | None:
+    """The nodes of a document that was parsed before, with their places."""
+    try:
+        return yaml.compose(text, Loader=SafeLoader)  # type: ignore[no-untyped-call,no-any-return]
+    except yaml.YAMLError:
+        return None  # JSON that is no YAML (tabs): findings then point at the document
+
+
+def _check_depth(text: str) -> None:
+    """Walk the events of a document that looks deep; most do not."""
+    brackets = text.count("[") + text.count("{")
+    if (
+        brackets < MAX_DEPTH
+        and not _DEEP_INDENT.search(text)
+        and not _DEEP_DASHES.search(text)
+    ):
+        return
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=SafeLoader):  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > MAX_DEPTH:
+                    mark = event.start_mark
+                    raise UnreadableError(
+                        f"nested deeper than {MAX_DEPTH} levels", mark.line, mark.column
+                    )
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError as error:
+        raise _explained(error, text) from error
+
+
+def _check_growth(root: yaml.Node) -> None:
+    """Refuse a document whose aliases, written out, would be too many nodes or never end."""
+    sizes: dict[int, int] = {}
+    under_way: set[int] = set()
+    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while stack:
+        node, is_done = stack.pop()
+        key = id(node)
+        if is_done:
+            under_way.discard(key)
+            sizes[key] = 1 + sum(sizes[id(below)] for below in _below(node))
+            if sizes[key] > MAX_NODES:
+                mark = node.start_mark
+                raise UnreadableError(
+                    f"aliases grow to more than {MAX_NODES:,} values", mark.line, mark.column
+                )
+        elif key not in sizes:
+            if key in under_way:
+                mark = node.start_mark
+                raise UnreadableError("an anchor contains itself", mark.line, mark.column)
+            under_way.add(key)
+            stack.append((node, True))
+            stack += [(below, False) for below in _below(node)]
+
+
+def _below(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _explained(error: yaml.YAMLError, text: str) -> UnreadableError:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line, column = (mark.line, mark.column) if mark else (0, 0)
+    if "{{" in text:
+        return UnreadableError(
+            "looks like a template that is not rendered; give the output of 'helm template'",
+            line,
+            column,
+        )
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    if "'\\t'" in problem:
+        problem = "a tab where YAML allows spaces only"
+    elif isinstance(error, ConstructorError):
+        problem = f"a value cannot be read: {problem}"
+    return UnreadableError(f"not YAML: {problem}", line, column)

@@ -1,0 +1,107 @@
+"""One run: read, judge, suppress, locate, sort."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from winkube.base.types import JsonObject
+from winkube.lint.positions import Position
+from winkube.lint.reading import Document, Problem, parse_file
+from winkube.lint.report import Located, Report
+from winkube.lint.sources import Source
+from winkube.lint.suppress import Suppressions, is_ignored_by_object
+from winkube.rules.engine import Engine, Ruleset
+from winkube.rules.model import Finding, Path, Severity, Target
+
+
+class _Place(NamedTuple):
+    """Where an object is; a live object has no document."""
+
+    source: str
+    order: int
+    document: Document | None
+    at: Path
+    value: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class LintConfig:
+    targets: tuple[Target, ...]
+    suppressions: Suppressions = field(default_factory=Suppressions)
+    least: Severity = Severity.INFO  # findings below it are not shown
+
+
+class Run:
+    """Collects the findings of many files; memory grows with findings only."""
+
+    def __init__(self, config: LintConfig) -> None:
+        self._config = config
+        self._engine: Engine[_Place] = Engine(Ruleset(config.targets))
+        self.report = Report(config.targets)
+
+    def add_sources(self, sources: Iterable[Source | Problem]) -> None:
+        for source in sources:
+            if isinstance(source, Problem):
+                self.report.problems.append(source)
+            else:
+                self.add_file(source.name, source.data)
+
+    def add_file(self, name: str, data: bytes) -> None:
+        self.report.files += 1
+        for part in parse_file(name, data):
+            if isinstance(part, Problem):
+                self.report.problems.append(part)
+                continue
+            for at, value in part.objects():
+                self._feed(_Place(name, self.report.files, part, at, value))
+
+    def add_live(self, source: str, objects: Iterable[JsonObject]) -> None:
+        """Objects of a running cluster."""
+        self.report.files += 1
+        for value in objects:
+            self._feed(_Place(source, self.report.files, None, (), value))
+
+    def finish(self) -> Report:
+        self._take(self._engine.finish())
+        self.report.findings.sort(key=_order)
+        return self.report
+
+    def _feed(self, place: _Place) -> None:
+        self.report.objects += 1
+        self._take(self._engine.feed(place.value, place))
+
+    def _take(self, found: Iterable[tuple[_Place, Finding]]) -> None:
+        for place, finding in found:
+            severity = self._config.suppressions.severity(finding, place.source)
+            if severity is None or is_ignored_by_object(finding, place.value):
+                self.report.suppressed += 1
+            elif severity.rank <= self._config.least.rank:
+                self.report.findings.append(self._located(place, finding, severity))
+
+    def _located(self, place: _Place, finding: Finding, severity: Severity) -> Located:
+        position = Position(0, 0, 0, "")
+        if place.document is not None:
+            position = place.document.positions.locate(place.at + finding.path)
+        everywhere = len(finding.targets) == len(self._config.targets)
+        targets = "" if everywhere else ", ".join(str(target) for target in finding.targets)
+        return Located(finding, place.source, place.order, position, severity, targets)
+
+
+def _order(found: Located) -> tuple[int, int, int, str]:
+    return found.order, found.position.line, found.position.column, found.rule.id
+
+
+def lint(config: LintConfig, sources: Iterable[Source | Problem]) -> Report:
+    run = Run(config)
+    run.add_sources(sources)
+    return run.finish()
+
+
+def lint_texts(config: LintConfig, texts: Sequence[tuple[str, str]]) -> Report:
+    """Check texts that are not files: (name, text)."""
+
+    def sources() -> Iterator[Source]:
+        for name, text in texts:
+            yield Source(name, text.encode())
+
+    return lint(config, sources())
