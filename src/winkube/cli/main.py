@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from winkube.cli import down, export_logs, images, lint, load, ls, status, up, version
+from winkube.cli import down, explain, export_logs, images, lint, load, ls, status, up, version
 from winkube.cli.outcome import tell_errors
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ for _name, _command in (
     ("images", images.images),
     ("export-logs", export_logs.export_logs),
     ("lint", lint.lint),
+    ("explain", explain.explain),
     ("version", version.version),
 ):
     app.command(_name)(tell_errors(_command))

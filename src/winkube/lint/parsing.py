@@ -39,7 +39,8 @@ def _plain(loader: SafeLoader, suffix: str, node: yaml.Node) -> Any:
 
 
 SafeLoader.add_constructor(
-    "tag:yaml.org,2002:timestamp", lambda _, node: node.value  # type: ignore[no-untyped-call]
+    "tag:yaml.org,2002:timestamp",
+    lambda _, node: node.value,  # type: ignore[no-untyped-call]
 )
 SafeLoader.add_multi_constructor("!", _plain)  # type: ignore[no-untyped-call]
 SafeLoader.add_multi_constructor("tag:", _plain)  # type: ignore[no-untyped-call]
@@ -80,11 +81,7 @@ def compose_document(text: str) -> yaml.Node | None:
 def _check_depth(text: str) -> None:
     """Walk the events of a document that looks deep; most do not."""
     brackets = text.count("[") + text.count("{")
-    if (
-        brackets < MAX_DEPTH
-        and not _DEEP_INDENT.search(text)
-        and not _DEEP_DASHES.search(text)
-    ):
+    if brackets < MAX_DEPTH and not _DEEP_INDENT.search(text) and not _DEEP_DASHES.search(text):
         return
     depth = 0
     try:

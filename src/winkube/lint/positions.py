@@ -27,37 +27,29 @@ class Positions:
     def root(self) -> yaml.Node | None:
         return compose_document(self._text)
 
-    @cached_property
-    def _lines(self) -> list[str]:
-        return self._text.split("\n")
-
     def locate(self, path: Path) -> Position:
         """The place of a field, or of the nearest thing above it that is written down."""
-        node = self.root
-        if node is None:
-            return self._position(0, 0, None)
-        shown, value = node, node
+        if self.root is None:
+            return self._position(0, None)
+        shown, value = self.root, self.root
         for step in path:
             found = entry(value, step)
             if found is None:
                 break
             shown, value = found
-        end = value.end_mark if shown is not value else None
-        if end is not None and end.line != shown.start_mark.line:
-            end = shown.end_mark
-        if shown is node:
-            return self._position(node.start_mark.line, node.start_mark.column, None)
-        mark = shown.start_mark
-        if shown is value and end is None and isinstance(value, yaml.ScalarNode):
-            end = value.end_mark
-        return self._position(mark.line, mark.column, end)
+        return self._position(shown.start_mark.index, value.end_mark.index)
 
-    def _position(self, line: int, column: int, end: yaml.Mark | None) -> Position:
-        text = self._lines[line].rstrip("\r") if line < len(self._lines) else ""
-        if end is None or end.line != line:
-            width = max(len(text.rstrip()) - column, 1)
-        else:
-            width = max(end.column - column, 1)
+    def _position(self, start: int, end: int | None) -> Position:
+        # libyaml counts more characters as line ends than editors do: its line numbers are not ours.
+        line = self._text.count("\n", 0, start)
+        line_start = self._text.rfind("\n", 0, start) + 1
+        line_end = self._text.find("\n", start)
+        line_end = len(self._text) if line_end < 0 else line_end
+        text = self._text[line_start:line_end].rstrip()
+        if end is None or end > line_end:
+            end = line_start + len(text.partition(" #")[0].rstrip())
+        column = start - line_start
+        width = max(end - start, 1)
         return Position(self._first_line + line + 1, column + 1, width, text)
 
 

@@ -52,6 +52,7 @@ class Report:
     files: int = 0
     suppressed: int = 0
     known: int = 0  # in the baseline
+    hidden: int = 0  # less severe than asked for
 
     def count(self, severity: Severity) -> int:
         return sum(1 for found in self.findings if found.severity is severity)

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path as FilePath
 from typing import NamedTuple
 
 from winkube.base.types import JsonObject
+from winkube.lint.fix import Repair
 from winkube.lint.positions import Position
 from winkube.lint.reading import Document, Problem, parse_file
 from winkube.lint.report import Located, Report
@@ -22,6 +24,7 @@ class _Place(NamedTuple):
     document: Document | None
     at: Path
     value: JsonObject
+    path: FilePath | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +41,24 @@ class Run:
         self._config = config
         self._engine: Engine[_Place] = Engine(Ruleset(config.targets))
         self.report = Report(config.targets)
+        self.repairs: list[tuple[FilePath, Repair]] = []
 
     def add_sources(self, sources: Iterable[Source | Problem]) -> None:
         for source in sources:
             if isinstance(source, Problem):
                 self.report.problems.append(source)
             else:
-                self.add_file(source.name, source.data)
+                self.add_file(source)
 
-    def add_file(self, name: str, data: bytes) -> None:
+    def add_file(self, source: Source) -> None:
         self.report.files += 1
-        for part in parse_file(name, data):
+        for part in parse_file(source.name, source.data):
             if isinstance(part, Problem):
                 self.report.problems.append(part)
                 continue
             for at, value in part.objects():
-                self._feed(_Place(name, self.report.files, part, at, value))
+                place = _Place(source.name, self.report.files, part, at, value, source.path)
+                self._feed(place)
 
     def add_live(self, source: str, objects: Iterable[JsonObject]) -> None:
         """Objects of a running cluster."""
@@ -75,8 +80,11 @@ class Run:
             severity = self._config.suppressions.severity(finding, place.source)
             if severity is None or is_ignored_by_object(finding, place.value):
                 self.report.suppressed += 1
-            elif severity.rank <= self._config.least.rank:
+            elif severity.rank > self._config.least.rank:
+                self.report.hidden += 1
+            else:
                 self.report.findings.append(self._located(place, finding, severity))
+                self._keep_repair(place, finding)
 
     def _located(self, place: _Place, finding: Finding, severity: Severity) -> Located:
         position = Position(0, 0, 0, "")
@@ -85,6 +93,12 @@ class Run:
         everywhere = len(finding.targets) == len(self._config.targets)
         targets = "" if everywhere else ", ".join(str(target) for target in finding.targets)
         return Located(finding, place.source, place.order, position, severity, targets)
+
+    def _keep_repair(self, place: _Place, finding: Finding) -> None:
+        fix, document = finding.rule.fix, place.document
+        if fix is not None and document is not None and place.path is not None:
+            repair = Repair(document.offset, place.at + finding.fix_path, fix)
+            self.repairs.append((place.path, repair))
 
 
 def _order(found: Located) -> tuple[int, int, int, str]:

@@ -21,7 +21,9 @@ A file holds a list of rules of one area, sorted by id. The fields of a rule:
 - ``source``: one or a list: ``seed:<file>:<line>``, ``repo:path``, ``doc:<url or section>``.
 - ``enforced``: api | kubelet | scheduler | proxy | runtime | cni | os | lint.
 - ``fix`` (only if it cannot change what runs): ``{do: remove}`` the found field; ``{do: set, value}``
-  the found field; ``{do: add, at: <path below the pod or object>, value: {key: value}}``.
+  the found field; ``{do: add, at: <path below the pod or object>, value: {key: value}}`` (a list
+  as value is appended); ``{do: rename, value: newKey}`` the found key; ``{do: replace, value:
+  {match: <regex>, with: <text>}}`` in the found text.
 
 Templates and their params (questions are those of predicate.py: equals, in, not_in, matches,
 not_matches, over, under, filled):
@@ -75,7 +77,7 @@ _NEEDED: Final = frozenset(
     "enforced".split()
 )
 _KNOWN: Final = _NEEDED | frozenset("params pods holds when unless fix".split())
-_FIXES: Final = ("remove", "set", "add")
+_FIXES: Final = ("remove", "set", "add", "rename", "replace")
 _BUILD_BOUND: Final = re.compile(r"(>=|<)\s*(\S+)")
 
 

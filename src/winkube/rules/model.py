@@ -103,7 +103,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A repair that is safe: ``remove`` the found field, ``set`` it, or ``add`` below it."""
+    """A repair that is safe; load.py says what can be done."""
 
     do: str
     value: Any = None

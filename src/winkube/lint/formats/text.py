@@ -43,6 +43,7 @@ def _finding(found: Located, *, color: bool, chinese: bool) -> Iterator[str]:
 def _summary(report: Report) -> str:
     counts = ", ".join(_plural(report.count(each), each.value) for each in Severity)
     extra = [f"{report.suppressed} suppressed"] if report.suppressed else []
+    extra += [f"{report.hidden} hidden by --level"] if report.hidden else []
     extra += [f"{report.known} in the baseline"] if report.known else []
     extra += [f"{_plural(len(report.problems), 'problem')} reading"] if report.problems else []
     targets = ", ".join(str(target) for target in report.targets)
