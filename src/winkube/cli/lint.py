@@ -25,7 +25,7 @@ Context = Annotated[str | None, typer.Option(help="With --cluster: which context
 Language = Annotated[str, typer.Option("--language", help="en or zh (text format).")]
 
 
-def lint(  # noqa: PLR0913 - the options of the command
+def lint(  # noqa: PLR0913, PLR0917 - the options of the command
     paths: Paths = None,
     kubernetes: Kubernetes = None,
     windows: Windows = None,

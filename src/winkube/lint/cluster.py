@@ -18,10 +18,30 @@ from winkube.rules.target import targets_of_nodes
 _PAGE: Final = 500
 # Kinds that no rule is about, or that must not be read without need.
 _SKIPPED: Final = frozenset(
-    "events secrets configmaps leases endpoints endpointslices controllerrevisions componentstatuses "
-    "csinodes csistoragecapacities volumeattachments bindings certificatesigningrequests "
-    "serviceaccounts roles rolebindings clusterroles clusterrolebindings apiservices "
-    "customresourcedefinitions prioritylevelconfigurations flowschemas".split()
+    [
+        "events",
+        "secrets",
+        "configmaps",
+        "leases",
+        "endpoints",
+        "endpointslices",
+        "controllerrevisions",
+        "componentstatuses",
+        "csinodes",
+        "csistoragecapacities",
+        "volumeattachments",
+        "bindings",
+        "certificatesigningrequests",
+        "serviceaccounts",
+        "roles",
+        "rolebindings",
+        "clusterroles",
+        "clusterrolebindings",
+        "apiservices",
+        "customresourcedefinitions",
+        "prioritylevelconfigurations",
+        "flowschemas",
+    ]
 )
 
 
@@ -40,12 +60,12 @@ async def read_cluster(config: ClientConfig) -> Live:
             nodes = [node async for node in _pages(client, NODES)]
         except ApiError as error:
             raise ClusterError(f"{config.server}: {error}") from error
-        objects, unread = [], []
+        objects: list[JsonObject] = []
+        unread: list[str] = []
         for served in _wanted(resources):
             try:
-                async for item in _pages(client, served.resource):
-                    if not _is_controlled(item):
-                        objects.append(item)
+                items = [item async for item in _pages(client, served.resource)]
+                objects += [item for item in items if not _is_controlled(item)]
             except ApiError as error:
                 unread.append(f"{served.resource.plural}: {error}")
     return Live(objects, targets_of_nodes(nodes), tuple(unread))

@@ -127,12 +127,11 @@ def _widest_removal(value: Any, path: Path) -> Path:
 
 def _get(value: Any, path: Path) -> tuple[bool, Any]:
     for step in path:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
+        has_key = isinstance(value, dict) and step in value
+        has_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
+        if not has_key and not has_item:
             return False, None
+        value = value[step]
     return True, value
 
 

@@ -13,8 +13,9 @@ from yaml.constructor import ConstructorError
 
 MAX_DEPTH: Final = 100
 MAX_NODES: Final = 1_000_000
+_RISKY_BRACKETS: Final = 1000  # the composer's stack is safe for several times as many
 _ALIAS: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]", re.MULTILINE)
-_DEEP_INDENT: Final = re.compile(r"^[ ]{%d}" % MAX_DEPTH, re.MULTILINE)
+_DEEP_INDENT: Final = re.compile(rf"^[ ]{{{MAX_DEPTH}}}", re.MULTILINE)
 _DEEP_DASHES: Final = re.compile(r"(?:[-?:][ \t]+){20}")
 
 
@@ -40,10 +41,10 @@ def _plain(loader: SafeLoader, suffix: str, node: yaml.Node) -> Any:
 
 SafeLoader.add_constructor(
     "tag:yaml.org,2002:timestamp",
-    lambda _, node: node.value,  # type: ignore[no-untyped-call]
+    lambda _, node: node.value,
 )
-SafeLoader.add_multi_constructor("!", _plain)  # type: ignore[no-untyped-call]
-SafeLoader.add_multi_constructor("tag:", _plain)  # type: ignore[no-untyped-call]
+SafeLoader.add_multi_constructor("!", _plain)
+SafeLoader.add_multi_constructor("tag:", _plain)
 
 
 def parse_document(text: str) -> Any:
@@ -59,13 +60,14 @@ def parse_document(text: str) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        if _ALIAS.search(text):
+        if _ALIAS.search(text) or _brackets(text) >= MAX_DEPTH:
             _check_growth(node)
-        return loader.construct_document(node)  # type: ignore[no-untyped-call]
+        return loader.construct_document(node)
     except yaml.YAMLError as error:
         raise _explained(error, text) from error
     except (ValueError, OverflowError) as error:
-        raise UnreadableError(f"a value cannot be read: {error}") from error
+        said = str(error).partition(":")[0]  # the rest is advice for programmers
+        raise UnreadableError(f"a value cannot be read: {said}") from error
     finally:
         loader.dispose()
 
@@ -73,26 +75,26 @@ def parse_document(text: str) -> Any:
 def compose_document(text: str) -> yaml.Node | None:
     """The nodes of a document that was parsed before, with their places."""
     try:
-        return yaml.compose(text, Loader=SafeLoader)  # type: ignore[no-untyped-call,no-any-return]
+        return yaml.compose(text, Loader=SafeLoader)  # type: ignore[no-any-return]
     except yaml.YAMLError:
         return None  # JSON that is no YAML (tabs): findings then point at the document
 
 
 def _check_depth(text: str) -> None:
     """Walk the events of a document that looks deep; most do not."""
-    brackets = text.count("[") + text.count("{")
-    if brackets < MAX_DEPTH and not _DEEP_INDENT.search(text) and not _DEEP_DASHES.search(text):
+    if (
+        _brackets(text) < _RISKY_BRACKETS
+        and not _DEEP_INDENT.search(text)
+        and not _DEEP_DASHES.search(text)
+    ):
         return
     depth = 0
     try:
-        for event in yaml.parse(text, Loader=SafeLoader):  # type: ignore[no-untyped-call]
+        for event in yaml.parse(text, Loader=SafeLoader):
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    mark = event.start_mark
-                    raise UnreadableError(
-                        f"nested deeper than {MAX_DEPTH} levels", mark.line, mark.column
-                    )
+                    raise _too_deep(event.start_mark)
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     except yaml.YAMLError as error:
@@ -100,8 +102,9 @@ def _check_depth(text: str) -> None:
 
 
 def _check_growth(root: yaml.Node) -> None:
-    """Refuse a document whose aliases, written out, would be too many nodes or never end."""
+    """Refuse a document that, with its aliases written out, is too large, too deep or endless."""
     sizes: dict[int, int] = {}
+    heights: dict[int, int] = {}
     under_way: set[int] = set()
     stack: list[tuple[yaml.Node, bool]] = [(root, False)]
     while stack:
@@ -109,7 +112,11 @@ def _check_growth(root: yaml.Node) -> None:
         key = id(node)
         if is_done:
             under_way.discard(key)
-            sizes[key] = 1 + sum(sizes[id(below)] for below in _below(node))
+            below = [id(each) for each in _below(node)]
+            sizes[key] = 1 + sum(sizes[each] for each in below)
+            heights[key] = 1 + max((heights[each] for each in below), default=-1)
+            if heights[key] > MAX_DEPTH:
+                raise _too_deep(node.start_mark)
             if sizes[key] > MAX_NODES:
                 mark = node.start_mark
                 raise UnreadableError(
@@ -124,6 +131,14 @@ def _check_growth(root: yaml.Node) -> None:
             stack += [(below, False) for below in _below(node)]
 
 
+def _too_deep(mark: Any) -> UnreadableError:
+    return UnreadableError(f"nested deeper than {MAX_DEPTH} levels", mark.line, mark.column)
+
+
+def _brackets(text: str) -> int:
+    return text.count("[") + text.count("{")
+
+
 def _below(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
         return [part for pair in node.value for part in pair]
@@ -132,7 +147,8 @@ def _below(node: yaml.Node) -> list[yaml.Node]:
 
 def _explained(error: yaml.YAMLError, text: str) -> UnreadableError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    line, column = (mark.line, mark.column) if mark else (0, 0)
+    index = mark.index if mark else getattr(error, "position", 0)
+    line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
     if "{{" in text:
         return UnreadableError(
             "looks like a template that is not rendered; give the output of 'helm template'",
@@ -140,7 +156,7 @@ def _explained(error: yaml.YAMLError, text: str) -> UnreadableError:
             column,
         )
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    if "'\\t'" in problem:
+    if text[index : index + 1] == "\t":
         problem = "a tab where YAML allows spaces only"
     elif isinstance(error, ConstructorError):
         problem = f"a value cannot be read: {problem}"

@@ -40,7 +40,7 @@ class Positions:
         return self._position(shown.start_mark.index, value.end_mark.index)
 
     def _position(self, start: int, end: int | None) -> Position:
-        # libyaml counts more characters as line ends than editors do: its line numbers are not ours.
+        # libyaml takes more characters for line ends than editors do: its lines are not ours.
         line = self._text.count("\n", 0, start)
         line_start = self._text.rfind("\n", 0, start) + 1
         line_end = self._text.find("\n", start)

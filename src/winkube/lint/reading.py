@@ -101,7 +101,7 @@ def _split(text: str) -> Iterator[tuple[int, int, str]]:
         if part.startswith("..."):
             first = part.find("\n") + 1 or len(part)
             start, part, line, lines = start + first, part[first:], line + 1, lines - 1
-        content = part[3:] if part.startswith("---") else part
+        content = part.removeprefix("---")
         found = _NOTHING.match(content)
         if found is None or found.end() < len(content):
             yield start, line, part

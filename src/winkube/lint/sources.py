@@ -83,7 +83,7 @@ def _run(folder: Path, command: list[str]) -> Source | Problem:
             str(folder), f"not checked: '{' '.join(command[:2])}' is needed to render it"
         )
     try:
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [program, *command[1:]],
             stdin=subprocess.DEVNULL,
             capture_output=True,

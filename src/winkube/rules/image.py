@@ -23,9 +23,31 @@ _LINUX_TAG: Final = re.compile(
     re.IGNORECASE,
 )
 _LINUX_ONLY: Final = frozenset(
-    "alpine busybox centos debian elasticsearch fedora grafana/grafana haproxy httpd kibana "
-    "mariadb memcached mysql nginx node php postgres rabbitmq redis rockylinux traefik ubuntu "
-    "wordpress".split()
+    [
+        "alpine",
+        "busybox",
+        "centos",
+        "debian",
+        "elasticsearch",
+        "fedora",
+        "grafana/grafana",
+        "haproxy",
+        "httpd",
+        "kibana",
+        "mariadb",
+        "memcached",
+        "mysql",
+        "nginx",
+        "node",
+        "php",
+        "postgres",
+        "rabbitmq",
+        "redis",
+        "rockylinux",
+        "traefik",
+        "ubuntu",
+        "wordpress",
+    ]
 )
 _TAG_BUILD: Final = re.compile(r"10\.0\.(\d{5})")
 _WORD: Final = re.compile(r"[-_.]")

@@ -6,10 +6,10 @@ A file holds a list of rules of one area, sorted by id. The fields of a rule:
 - ``title``, ``title_zh``: a short statement ("Windows has no host IPC namespace").
 - ``effect``: ignored | refused | fails | differs; what happens on Windows.
 - ``severity``: error (refused or will not run), warning (ignored or differs), info (advice).
-- ``kinds``: ``[Pod]`` is every pod and pod template of any kind, found by shape; any other kind is
+- ``kinds``: ``[Pod]`` is every pod and pod template of any kind, found by shape; another kind is
   the object itself (``[Service]``, ``[Deployment, DaemonSet]``); ``["*"]`` is every object.
-- ``pods``: windows (default) | linux | not-windows | any; which pods, by placement. For a Service it
-  is the pods it selects in the same run; kinds that have no pods need ``any``.
+- ``pods``: windows (default) | linux | not-windows | any; which pods, by placement. For a Service
+  it is the pods it selects in the same run; kinds that have no pods need ``any``.
 - ``template`` and ``params``: see below.
 - ``when`` / ``unless``: lists of conditions on the judged object (the pod, or the object): all of
   ``when`` and none of ``unless`` must hold. A condition: ``{field: <pattern>, <questions>}``;
@@ -20,10 +20,10 @@ A file holds a list of rules of one area, sorted by id. The fields of a rule:
 - ``message``, ``remedy`` and ``message_zh``, ``remedy_zh``: why, and what to do.
 - ``source``: one or a list: ``seed:<file>:<line>``, ``repo:path``, ``doc:<url or section>``.
 - ``enforced``: api | kubelet | scheduler | proxy | runtime | cni | os | lint.
-- ``fix`` (only if it cannot change what runs): ``{do: remove}`` the found field; ``{do: set, value}``
-  the found field; ``{do: add, at: <path below the pod or object>, value: {key: value}}`` (a list
-  as value is appended); ``{do: rename, value: newKey}`` the found key; ``{do: replace, value:
-  {match: <regex>, with: <text>}}`` in the found text.
+- ``fix`` (only if it cannot change what runs): ``{do: remove}`` the found field; ``{do: set,
+  value}`` the found field; ``{do: add, at: <path below the pod or object>, value: {key: value}}``
+  (a list as value is appended); ``{do: rename, value: newKey}`` the found key; ``{do: replace,
+  value: {match: <regex>, with: <text>}}`` in the found text.
 
 Templates and their params (questions are those of predicate.py: equals, in, not_in, matches,
 not_matches, over, under, filled):
@@ -73,10 +73,23 @@ from winkube.rules.version import parse_range
 
 _ID: Final = re.compile(r"WIN-(POD|SEC|VOL|NET|DNS|SVC|NODE|IMG|SCHED|RES|VER|API)-\d{3}", re.ASCII)
 _NEEDED: Final = frozenset(
-    "id title title_zh effect severity kinds template message message_zh remedy remedy_zh source "
-    "enforced".split()
+    [
+        "id",
+        "title",
+        "title_zh",
+        "effect",
+        "severity",
+        "kinds",
+        "template",
+        "message",
+        "message_zh",
+        "remedy",
+        "remedy_zh",
+        "source",
+        "enforced",
+    ]
 )
-_KNOWN: Final = _NEEDED | frozenset("params pods holds when unless fix".split())
+_KNOWN: Final = _NEEDED | frozenset(["params", "pods", "holds", "when", "unless", "fix"])
 _FIXES: Final = ("remove", "set", "add", "rename", "replace")
 _BUILD_BOUND: Final = re.compile(r"(>=|<)\s*(\S+)")
 
@@ -98,7 +111,7 @@ def find_rule(rule_id: str) -> Rule:
 
 def load_file(path: FilePath) -> Iterator[Rule]:
     try:
-        entries = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)  # noqa: S506
+        entries = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:
         raise DataError(path.name, "file", str(error)) from error
     if not isinstance(entries, list):

@@ -77,11 +77,9 @@ def _children(value: Any, step: int | Each | tuple[str, ...]) -> Iterator[tuple[
     elif isinstance(step, int):
         if isinstance(value, list) and step < len(value):
             yield step, value[step]
-    elif not isinstance(value, step.kind):
-        return
-    elif isinstance(value, list):
+    elif step.kind is list and isinstance(value, list):
         yield from enumerate(value)
-    else:
+    elif step.kind is dict and isinstance(value, dict):
         yield from value.items()
 
 

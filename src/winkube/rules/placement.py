@@ -1,4 +1,4 @@
-"""For which system is this pod, and what keeps it on nodes of that system?
+"""For which system a pod is, and what keeps it on nodes of that system.
 
 Two questions with two answers. What a pod is *meant* for shows in spec.os, selectors, Windows
 options and image names. What *pins* it is only what the scheduler looks at: node selector, node

@@ -20,12 +20,40 @@ _TEMPLATES: Final[Mapping[str, Path]] = {
     "PodTemplate": ("template",),
 }
 _WITHOUT_PODS: Final = frozenset(
-    "ConfigMap Secret Service Namespace Node ServiceAccount Role RoleBinding ClusterRole "
-    "ClusterRoleBinding CustomResourceDefinition NetworkPolicy Ingress IngressClass StorageClass "
-    "PersistentVolume PersistentVolumeClaim RuntimeClass PriorityClass Endpoints EndpointSlice "
-    "HorizontalPodAutoscaler PodDisruptionBudget ResourceQuota LimitRange Event Lease "
-    "ValidatingWebhookConfiguration MutatingWebhookConfiguration APIService CSIDriver "
-    "PodSecurityPolicy".split()
+    [
+        "ConfigMap",
+        "Secret",
+        "Service",
+        "Namespace",
+        "Node",
+        "ServiceAccount",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "CustomResourceDefinition",
+        "NetworkPolicy",
+        "Ingress",
+        "IngressClass",
+        "StorageClass",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "RuntimeClass",
+        "PriorityClass",
+        "Endpoints",
+        "EndpointSlice",
+        "HorizontalPodAutoscaler",
+        "PodDisruptionBudget",
+        "ResourceQuota",
+        "LimitRange",
+        "Event",
+        "Lease",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "APIService",
+        "CSIDriver",
+        "PodSecurityPolicy",
+    ]
 )
 
 

@@ -43,7 +43,7 @@ class ApiVersionLife:
 def load_table(name: str) -> Any:
     path = DATA / "tables" / f"{name}.yaml"
     try:
-        return yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)  # noqa: S506
+        return yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, yaml.YAMLError) as error:
         raise DataError(path.name, name, str(error)) from error
 

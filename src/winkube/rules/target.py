@@ -59,7 +59,7 @@ def parse_build(word: str) -> int:
 
 def targets_of_nodes(nodes: Iterable[JsonObject]) -> tuple[Target, ...]:
     """The targets that the Windows nodes of a cluster are; empty if it has none."""
-    found = {}
+    found: dict[Target, None] = {}
     for node in nodes:
         labels = first(node, "metadata", "labels") or {}
         info = first(node, "status", "nodeInfo") or {}

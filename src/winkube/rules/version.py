@@ -51,8 +51,7 @@ class Bound:
     def holds(self, number: Number) -> bool:
         first = self.version.major, self.version.minor, self.version.patch or 0
         if self.version.patch is None and self.sign in ("=", "<=", ">"):
-            series = number[:2]
-            return _COMPARE[self.sign](series + (0,), first)
+            return _COMPARE[self.sign]((number[0], number[1], 0), first)
         return _COMPARE[self.sign](number, first)
 
 

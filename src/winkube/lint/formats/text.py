@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from winkube.lint.positions import Position
 from winkube.lint.report import Located, Report
 from winkube.rules.model import Severity
 
@@ -28,16 +29,23 @@ def _finding(found: Located, *, color: bool, chinese: bool) -> Iterator[str]:
     yield f"{found.place}: {severity} {found.rule.id}: {text.title}{detail}"
     position = found.position
     if position.line:
-        number, line = str(position.line), position.text.replace("\t", " ")
+        number, (line, column) = str(position.line), _window(position)
         margin = " " * len(number)
-        mark = _painted("^" * min(position.width, _WIDEST), "1", color=color)
-        yield f"  {number} | {line[:_WIDEST]}"
-        yield f"  {margin} | {' ' * (position.column - 1)}{mark}"
+        mark = _painted("^" * min(position.width, _WIDEST - column), "1", color=color)
+        yield f"  {number} | {line}"
+        yield f"  {margin} | {' ' * column}{mark}"
     yield f"    object: {found.ref}, {found.path}"
     if found.targets:
         yield f"    for: {found.targets}"
     yield f"    why: {text.message}"
     yield f"    do:  {text.remedy}"
+
+
+def _window(position: Position) -> tuple[str, int]:
+    """The part of a long line that is meant, and where in it the mark starts."""
+    line, column = position.text.replace("\t", " "), position.column - 1
+    start = 0 if column < _WIDEST // 2 else column - _WIDEST // 4
+    return line[start : start + _WIDEST], column - start
 
 
 def _summary(report: Report) -> str:

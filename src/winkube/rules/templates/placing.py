@@ -29,9 +29,10 @@ def _windows_unpinned(pod: JsonObject, context: Context) -> Iterator[Hit]:
 
 def _linux_unpinned(pod: JsonObject, context: Context) -> Iterator[Hit]:
     where = context.placement
-    if not where.is_windows and where.pinned is None and not where.narrowed:
-        if not any(tolerates_windows_taint(each) for each in _tolerations(pod)):
-            yield Hit(("spec",))
+    if where.is_windows or where.pinned is not None or where.narrowed:
+        return
+    if not any(tolerates_windows_taint(each) for each in _tolerations(pod)):
+        yield Hit(("spec",))
 
 
 def _linux_tolerant(pod: JsonObject, context: Context) -> Iterator[Hit]:
@@ -46,9 +47,10 @@ def _linux_tolerant(pod: JsonObject, context: Context) -> Iterator[Hit]:
 
 def _windows_without_toleration(pod: JsonObject, context: Context) -> Iterator[Hit]:
     where = context.placement
-    if where.is_windows and where.pinned in ("windows", None):
-        if not any(tolerates_windows_taint(each) for each in _tolerations(pod)):
-            yield Hit(("spec",))
+    if not where.is_windows or where.pinned == "linux":
+        return
+    if not any(tolerates_windows_taint(each) for each in _tolerations(pod)):
+        yield Hit(("spec",))
 
 
 def _contradiction(pod: JsonObject, context: Context) -> Iterator[Hit]:
