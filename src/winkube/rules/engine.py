@@ -31,7 +31,6 @@ class _Active(NamedTuple):
 
 
 class _Labelled(NamedTuple):
-    namespace: str
     labels: JsonObject
     placement: Placement
 
@@ -39,7 +38,7 @@ class _Labelled(NamedTuple):
 @dataclass(slots=True)
 class _World:
     runtime_classes: dict[str, JsonObject] = field(default_factory=dict)
-    windows_pods: list[_Labelled] = field(default_factory=list)
+    windows_pods: dict[tuple[str, str, str], list[_Labelled]] = field(default_factory=dict)
 
 
 class Ruleset:
@@ -167,8 +166,9 @@ class Engine(Generic[Tag]):
 
     def _remember(self, subject: Subject, ref: ObjectRef, where: Placement) -> None:
         labels = first(subject.pod, "metadata", "labels")
-        if isinstance(labels, dict) and labels:
-            self._world.windows_pods.append(_Labelled(ref.namespace, labels, where))
+        for key, value in labels.items() if isinstance(labels, dict) else ():
+            place = ref.namespace, str(key), str(value)
+            self._world.windows_pods.setdefault(place, []).append(_Labelled(labels, where))
 
     def _placement_of(
         self, document: JsonObject, ref: ObjectRef, own: list[Placement]
@@ -179,8 +179,10 @@ class Engine(Generic[Tag]):
         selector = first(document, "spec", "selector")
         if not isinstance(selector, dict) or not selector:
             return _NOWHERE
-        for pod in self._world.windows_pods:
-            if pod.namespace == ref.namespace and selector.items() <= pod.labels.items():
+        # Any label of the selector leads to all pods that can match.
+        key, value = next(iter(selector.items()))
+        for pod in self._world.windows_pods.get((ref.namespace, str(key), str(value)), ()):
+            if all(pod.labels.get(name) == wanted for name, wanted in selector.items()):
                 return pod.placement
         return _NOWHERE
 
