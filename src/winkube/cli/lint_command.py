@@ -44,7 +44,8 @@ class Asked:
     context: str | None = None
     chinese: bool = False
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse what contradicts itself; not on construction, because that has no exit code."""
         if self.output not in FORMATS:
             raise UsageError(f"unknown format {self.output!r}: one of {', '.join(FORMATS)}")
         if not self.paths and self.kubeconfig is None:
@@ -67,6 +68,7 @@ def run(asked: Asked) -> int:
 
 
 def _run(asked: Asked) -> int:
+    asked.check()
     file = _file_config(asked.config)
     fail_on = _fail_on(asked.fail_on or file.fail_on or "error")
     live = _read_live(asked)

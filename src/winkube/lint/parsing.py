@@ -70,8 +70,7 @@ def parse_document(text: str) -> Any:
     except yaml.YAMLError as error:
         raise _explained(error, text) from error
     except (ValueError, OverflowError) as error:
-        said = str(error).partition(":")[0]  # the rest is advice for programmers
-        raise UnreadableError(f"a value cannot be read: {said}") from error
+        raise _unreadable(error, None) from error
     finally:
         loader.dispose()
 
@@ -88,7 +87,10 @@ def _build(loader: SafeLoader, node: yaml.Node) -> Any:
         }
     if tag == _LIST and isinstance(node, yaml.SequenceNode):
         return [_build(loader, below) for below in node.value]
-    return loader.construct_object(node, deep=True)
+    try:
+        return loader.construct_object(node, deep=True)
+    except (ValueError, OverflowError) as error:
+        raise _unreadable(error, node.start_mark) from error
 
 
 def _key(loader: SafeLoader, node: yaml.Node) -> Any:
@@ -156,6 +158,12 @@ def _check_growth(root: yaml.Node) -> None:
             under_way.add(key)
             stack.append((node, True))
             stack += [(below, False) for below in _below(node)]
+
+
+def _unreadable(error: Exception, mark: Any) -> UnreadableError:
+    said = str(error).partition(":")[0]  # the rest is advice for programmers
+    line, column = (mark.line, mark.column) if mark else (0, 0)
+    return UnreadableError(f"a value cannot be read: {said}", line, column)
 
 
 def _too_deep(mark: Any) -> UnreadableError:
