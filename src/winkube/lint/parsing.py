@@ -16,6 +16,7 @@ _TEXT: Final = "tag:yaml.org,2002:str"
 _MAP: Final = "tag:yaml.org,2002:map"
 _LIST: Final = "tag:yaml.org,2002:seq"
 MAX_NODES: Final = 1_000_000
+_TEMPLATE: Final = "a template that is not rendered; check the output of 'helm template' instead"
 _RISKY_BRACKETS: Final = 1000  # the composer's stack is safe for several times as many
 _ALIAS: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]", re.MULTILINE)
 _DEEP_INDENT: Final = re.compile(rf"^[ ]{{{MAX_DEPTH}}}", re.MULTILINE)
@@ -69,6 +70,10 @@ def parse_document(text: str) -> Any:
         return loader.construct_document(node) if has_aliases else _build(loader, node)
     except yaml.YAMLError as error:
         raise _explained(error, text) from error
+    except UnreadableError as error:
+        if "{{" in text:
+            raise UnreadableError(_TEMPLATE, error.line, error.column) from error
+        raise
     except (ValueError, OverflowError) as error:
         raise _unreadable(error, None) from error
     finally:
@@ -185,11 +190,7 @@ def _explained(error: yaml.YAMLError, text: str) -> UnreadableError:
     index = mark.index if mark else getattr(error, "position", 0)
     line, column = text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
     if "{{" in text:
-        return UnreadableError(
-            "looks like a template that is not rendered; give the output of 'helm template'",
-            line,
-            column,
-        )
+        return UnreadableError(_TEMPLATE, line, column)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     if text[index : index + 1] == "\t":
         problem = "a tab where YAML allows spaces only"
