@@ -60,3 +60,8 @@ def _version_of(node: JsonObject) -> Version | None:
         return parse_version(text) if isinstance(text, str) else None
     except VersionError:
         return None
+
+
+def always(found: JsonObject, params: None, context: Context) -> Iterator[Hit]:
+    """The object as such: that it is there at all is what the rule is about."""
+    yield Hit(("spec",) if "spec" in found else ("kind",))

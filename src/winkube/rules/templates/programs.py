@@ -19,6 +19,7 @@ _WORDS: Final = (
     parse_pattern("spec.allContainers[*].command[*]"),
     parse_pattern("spec.allContainers[*].args[*]"),
 )
+_CONTAINERS: Final = parse_pattern("spec.allContainers[*]")
 _EXTRA_ARGS: Final = ("nodeRegistration", "kubeletExtraArgs")
 _LOWEST_VNI, _VXLAN_PORT = 4096, 4789
 
@@ -48,6 +49,30 @@ def flags_of_pod(found: JsonObject, params: Program, context: Context) -> Iterat
             yield from _judge_flag(params.name, flag, path, context)
 
 
+@dataclass(frozen=True, slots=True)
+class NeededFlag:
+    program: Program
+    flag: str
+    replaced_by: frozenset[str]
+
+
+def parse_needed_flag(params: Mapping[str, Any]) -> NeededFlag:
+    return NeededFlag(
+        parse_program(params), str(params["flag"]), frozenset(params.get("unless") or ())
+    )
+
+
+def needed_flag(found: JsonObject, params: NeededFlag, context: Context) -> Iterator[Hit]:
+    """A program whose command line lacks a flag, and those that stand for it."""
+    for path, container in find(found, _CONTAINERS):
+        words = [w for part in ("command", "args") for w in _texts(first(container, part))]
+        if not any(params.program.word.search(word) for word in words):
+            continue
+        given = {flag for word in words for flag in _FLAG.findall(word)}
+        if params.flag not in given and not given & params.replaced_by:
+            yield Hit(path)
+
+
 def flags_of_kubeadm(found: JsonObject, params: Program, context: Context) -> Iterator[Hit]:
     """The same for a kubeadm configuration: a map up to v1beta3, a list from v1beta4 on."""
     extra = first(found, *_EXTRA_ARGS)
@@ -64,11 +89,6 @@ def _judge_flag(program: str, flag: str, path: Path, context: Context) -> Iterat
     known = _lives("flags", program).get(flag)
     if known is not None and context.target.kubernetes not in known:
         yield Hit(path, f"--{flag}: {program} {known}")
-
-
-def parse_table_gates(params: Mapping[str, Any]) -> None:
-    if params:
-        raise KeyError(f"takes no parameters, got {', '.join(params)}")
 
 
 def feature_gates(found: JsonObject, params: None, context: Context) -> Iterator[Hit]:
@@ -101,6 +121,10 @@ def flannel_vxlan(found: JsonObject, params: None, context: Context) -> Iterator
         yield Hit(place, f"VNI {vni or 1}")
     if port != _VXLAN_PORT:
         yield Hit(place, f"Port {port or 8472}")
+
+
+def _texts(value: Any) -> list[str]:
+    return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
 
 
 def _is_text(value: Any) -> bool:
