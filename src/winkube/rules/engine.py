@@ -13,6 +13,7 @@ from winkube.base.types import JsonObject
 from winkube.rules.context import Context
 from winkube.rules.load import load_rules
 from winkube.rules.model import Finding, Hit, ObjectRef, Pods, Rule, Target
+from winkube.rules.needs import Needs, names_in, needs_of
 from winkube.rules.paths import first
 from winkube.rules.placement import Placement, place
 from winkube.rules.subjects import Subject, pods_in
@@ -28,6 +29,7 @@ class _Active(NamedTuple):
     rule: Rule
     template: Template
     targets: tuple[Target, ...]
+    needs: Needs
 
 
 class _Labelled(NamedTuple):
@@ -54,7 +56,7 @@ class Ruleset:
         for rule in self._rules:
             where = tuple(target for target in self.targets if rule.holds.at(target))
             for kind in rule.kinds if where else ():
-                active = _Active(rule, TEMPLATES[rule.template], where)
+                active = _Active(rule, TEMPLATES[rule.template], where, needs_of(rule))
                 found.setdefault(kind, []).append(active)
         return {kind: tuple(active) for kind, active in found.items()}
 
@@ -134,7 +136,10 @@ class Engine(Generic[Tag]):
         around: tuple[JsonObject, Placement, ObjectRef],
     ) -> Iterator[Finding]:
         owner, where, ref = around
+        names = names_in(subject.pod)
         for active in rules:
+            if any(wanted.isdisjoint(names) for wanted in active.needs):
+                continue
             rule = active.rule
             if not all(condition.holds(subject.pod) for condition in rule.when):
                 continue
