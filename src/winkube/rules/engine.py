@@ -54,6 +54,8 @@ class Ruleset:
     def _by_kind(self) -> dict[str, tuple[_Active, ...]]:
         found: dict[str, list[_Active]] = {}
         for rule in self._rules:
+            if rule.template == "no-check":
+                continue
             where = tuple(target for target in self.targets if rule.holds.at(target))
             for kind in rule.kinds if where else ():
                 active = _Active(rule, TEMPLATES[rule.template], where, needs_of(rule))
