@@ -15,7 +15,7 @@ from winkube.lint.cluster import Live, read_cluster
 from winkube.lint.formats import text
 from winkube.lint.formats.registry import FORMATS
 from winkube.lint.report import Report
-from winkube.lint.run import LintConfig, Run
+from winkube.lint.run import LintConfig, Run, errors_in
 from winkube.lint.sources import read_sources
 from winkube.lint.suppress import CONFIG_NAME, FileConfig, load_config
 from winkube.rules.model import Severity, Target
@@ -103,7 +103,7 @@ def _fix(asked: Asked, config: LintConfig) -> None:
     lint.add_sources(read_sources(asked.paths))
     lint.finish()
     said = sys.stdout if asked.output == "text" else sys.stderr
-    for change in repair.plan_changes(lint.repairs):
+    for change in repair.plan_changes(lint.repairs, lambda text: errors_in(config, text)):
         said.write(change.diff())
         if not asked.dry_run:
             repair.apply_change(change)

@@ -3,7 +3,7 @@
 import difflib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,14 @@ class Change:
         return "".join(_ended(line) for line in lines)
 
 
-def plan_changes(repairs: Iterable[tuple[Path, Repair]]) -> Iterator[Change]:
+def plan_changes(
+    repairs: Iterable[tuple[Path, Repair]], errors_in: Callable[[str], frozenset[str]]
+) -> Iterator[Change]:
+    """What would change in which file, without making anything worse.
+
+    A repair can wake a rule that slept (spec.os makes the API server strict about fields that were
+    only ignored): if a file had new errors, it gets the removals only, or stays as it is.
+    """
     by_file: dict[Path, list[Repair]] = {}
     for path, repair in repairs:
         by_file.setdefault(path, []).append(repair)
@@ -41,9 +48,13 @@ def plan_changes(repairs: Iterable[tuple[Path, Repair]]) -> Iterator[Change]:
         except UnicodeDecodeError:
             continue  # only what can be written back as it was is rewritten
         bom = _BOM if text.startswith(_BOM) else ""
-        new, done = repair_text(text.removeprefix(_BOM), wanted)
-        if done:
-            yield Change(path, text, bom + new, done)
+        old = text.removeprefix(_BOM)
+        removals = [repair for repair in wanted if repair.fix.do == "remove"]
+        for chosen in (wanted, removals):
+            new, done = repair_text(old, chosen)
+            if done and errors_in(new) <= errors_in(old):
+                yield Change(path, text, bom + new, done)
+                break
 
 
 def apply_change(change: Change) -> None:

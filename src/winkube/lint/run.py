@@ -1,6 +1,6 @@
 """One run: read, judge, suppress, locate, sort."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -111,11 +111,8 @@ def lint(config: LintConfig, sources: Iterable[Source | Problem]) -> Report:
     return run.finish()
 
 
-def lint_texts(config: LintConfig, texts: Sequence[tuple[str, str]]) -> Report:
-    """Check texts that are not files: (name, text)."""
-
-    def sources() -> Iterator[Source]:
-        for name, text in texts:
-            yield Source(name, text.encode())
-
-    return lint(config, sources())
+def errors_in(config: LintConfig, text: str) -> frozenset[str]:
+    """What is wrong in a text, by rule and object."""
+    report = lint(config, [Source("", text.encode())])
+    errors = [found for found in report.findings if found.severity is Severity.ERROR]
+    return frozenset(f"{found.rule.id} {found.ref}" for found in errors)

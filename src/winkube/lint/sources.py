@@ -15,6 +15,7 @@ _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomizat
 _CHART: Final = "Chart.yaml"
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 _SECONDS: Final = 120.0
+_COMPLAINT: Final = 400
 
 
 class Source(NamedTuple):
@@ -94,5 +95,5 @@ def _run(folder: Path, command: list[str]) -> Source | Problem:
         return Problem(str(folder), f"cannot be rendered: {error}")
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().replace("\n", " ")
-        return Problem(str(folder), f"cannot be rendered: {said}")
+        return Problem(str(folder), f"cannot be rendered: {said[-_COMPLAINT:]}")
     return _limited(name, done.stdout)
