@@ -25,7 +25,8 @@ _OPENING: Final = (
     "`tools/generate-rules-docs`; do not edit.\n`winkube explain RULE` prints one rule; "
     "[`winkube lint`](commands/lint.md) checks manifests against all.",
     "# 规则\n\nWindows 节点能做什么、不能做什么。由 `tools/generate-rules-docs` 从 "
-    "`src/winkube/rules/data` 生成，请勿手工修改。\n`winkube explain 规则 --language zh` 显示单条规则；"
+    "`src/winkube/rules/data` 生成，请勿手工修改。\n"
+    "`winkube explain 规则 --language zh` 显示单条规则；"
     "[`winkube lint`](commands/lint.md) 按全部规则检查清单。",
 )
 _WORDS: Final = {
