@@ -65,10 +65,11 @@ def targets_of_nodes(nodes: Iterable[JsonObject]) -> tuple[Target, ...]:
         info = first(node, "status", "nodeInfo") or {}
         if labels.get("kubernetes.io/os", info.get("operatingSystem")) != "windows":
             continue
-        word = labels.get("node.kubernetes.io/windows-build") or info.get("kernelVersion", "")
-        runtime = info.get("containerRuntimeVersion", "").partition(":")[0]
+        word = labels.get("node.kubernetes.io/windows-build") or info.get("kernelVersion")
+        runtime = str(info.get("containerRuntimeVersion")).partition(":")[0]
         target = _target(
-            parse_version(info.get("kubeletVersion", str(LATEST))),
+            # A node that has just joined says nothing about itself yet.
+            parse_version(info.get("kubeletVersion") or str(LATEST)),
             parse_build(word or DEFAULT_WINDOWS),
             None,
             runtime if runtime in RUNTIMES else None,

@@ -31,7 +31,8 @@ def test_the_objects_of_a_live_cluster_are_checked(server: Running, kubectl: Kub
     kubectl("apply", "-f", "-", stdin=f"{DEPLOYMENT}---\n{NODE}")
     try:
         options = ["lint", "--cluster", "--kubeconfig", str(server.kubeconfig()), "-o", "json"]
-        report = json.loads(CliRunner().invoke(app, options).stdout)
+        result = CliRunner().invoke(app, options)
+        report = json.loads(result.stdout)
     finally:
         kubectl("delete", "node/lint-node", "deployment/lint-me")
     (finding,) = [
