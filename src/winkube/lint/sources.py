@@ -30,6 +30,9 @@ def read_sources(arguments: Sequence[str]) -> Iterator[Source | Problem]:
         path = Path(argument)
         if argument == "-":
             yield _limited("<stdin>", sys.stdin.buffer.read(MAX_FILE + 1))
+        elif path.is_fifo():  # what a shell makes of <(helm template .)
+            with path.open("rb") as stream:
+                yield _limited(_shown(path), stream.read(MAX_FILE + 1))
         elif path.is_dir():
             yield from _folder(path)
         else:
@@ -37,7 +40,7 @@ def read_sources(arguments: Sequence[str]) -> Iterator[Source | Problem]:
 
 
 def _file(path: Path) -> Source | Problem:
-    name = str(path)
+    name = _shown(path)
     try:
         if not path.is_file():
             missing = not path.exists()
@@ -50,6 +53,11 @@ def _file(path: Path) -> Source | Problem:
         return Problem(name, f"cannot be read: {error.strerror}")
 
 
+def _shown(path: Path) -> str:
+    """The name of a file as text, also if its bytes are none."""
+    return os.fsencode(path).decode(errors="replace")
+
+
 def _limited(name: str, data: bytes) -> Source | Problem:
     return too_large(name, len(data)) if len(data) > MAX_FILE else Source(name, data)
 
@@ -58,7 +66,7 @@ def _folder(path: Path) -> Iterator[Source | Problem]:
     try:
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
     except OSError as error:
-        yield Problem(str(path), f"cannot be read: {error.strerror}")
+        yield Problem(_shown(path), f"cannot be read: {error.strerror}")
         return
     names = {entry.name for entry in entries}
     if _CHART in names:
@@ -78,11 +86,9 @@ def _folder(path: Path) -> Iterator[Source | Problem]:
 
 def _run(folder: Path, command: list[str]) -> Source | Problem:
     """What a program renders from a folder; its complaint if it cannot."""
-    name, program = f"{folder} ({command[0]})", shutil.which(command[0])
+    shown, program = _shown(folder), shutil.which(command[0])
     if program is None:
-        return Problem(
-            str(folder), f"not checked: '{' '.join(command[:2])}' is needed to render it"
-        )
+        return Problem(shown, f"not checked: '{' '.join(command[:2])}' is needed to render it")
     try:
         done = subprocess.run(
             [program, *command[1:]],
@@ -92,8 +98,8 @@ def _run(folder: Path, command: list[str]) -> Source | Problem:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Problem(str(folder), f"cannot be rendered: {error}")
+        return Problem(shown, f"cannot be rendered: {error}")
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().replace("\n", " ")
-        return Problem(str(folder), f"cannot be rendered: {said[-_COMPLAINT:]}")
-    return _limited(name, done.stdout)
+        return Problem(shown, f"cannot be rendered: {said[-_COMPLAINT:]}")
+    return _limited(f"{shown} ({command[0]})", done.stdout)

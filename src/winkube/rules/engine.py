@@ -111,7 +111,7 @@ class Engine(Generic[Tag]):
     def _waits_for_class(self, document: JsonObject) -> bool:
         for subject in pods_in(document):
             name = subject.pod["spec"].get("runtimeClassName")
-            if name and name not in self._world.runtime_classes:
+            if isinstance(name, str) and name not in self._world.runtime_classes:
                 return True
         return False
 

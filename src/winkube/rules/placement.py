@@ -79,7 +79,7 @@ def tolerates_windows_taint(toleration: Any) -> bool:
 
 def _declared(spec: JsonObject) -> Iterator[str]:
     name = first(spec, "os", "name")
-    if name in _BOTH:
+    if isinstance(name, str) and name in _BOTH:
         yield name
 
 

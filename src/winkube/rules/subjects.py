@@ -78,7 +78,7 @@ def pods_in(document: JsonObject) -> Iterator[Subject]:
         pod = first(document, *place)
         if isinstance(pod, dict) and isinstance(pod.get("spec"), dict):
             yield Subject(pod, place)
-    elif kind not in _WITHOUT_PODS:
+    elif not isinstance(kind, str) or kind not in _WITHOUT_PODS:
         yield from _by_shape(document, ())
 
 

@@ -13,7 +13,6 @@ from winkube.lint.report import Located, Report
 from winkube.rules.model import Rule, Severity
 
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_HOME: Final = "https://github.com/winkube/winkube"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -24,7 +23,6 @@ def to_sarif(report: Report) -> str:
         "tool": {
             "driver": {
                 "name": "winkube",
-                "informationUri": _HOME,
                 "rules": [_rule(rule) for _, rule in rules],
             }
         },
