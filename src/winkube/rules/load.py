@@ -34,7 +34,17 @@ not_matches, over, under, filled):
 - ``placement``: ``verdict``: windows-unpinned | linux-unpinned | linux-tolerant |
   windows-without-toleration | contradiction | foreign-image.
 - ``host-process``: ``check``: mixed | disagree | host-network | non-root.
-- ``image-build``, ``api-version``, ``windows-supported``: no params; they ask the tables.
+- ``forbid-key``: ``maps: [patterns]``, ``key: <regular expression>``: keys of maps.
+- ``too-often``: ``field: <pattern>``, ``over``: more places that match than that.
+- ``unequal``: ``each``, ``left``, ``right``: two plain paths that are both there and differ.
+- ``non-root-administrator``: ``user``: named | default; runAsNonRoot and ContainerAdministrator.
+- ``program-flags``, ``kubeadm-flags``: ``program``: kubelet | kube-proxy; flags that the target's
+  version does not know. ``require-program-flag``: ``program``, ``flag``, ``unless: [flags]``.
+- ``kubelet-version``: ``versions: <range>``; a Node whose kubelet is of one of them.
+- ``image-build``, ``api-version``, ``windows-supported``, ``node-supported``, ``target-supported``,
+  ``feature-gates``: no params; they ask the tables.
+- ``flannel-vxlan``: no params; net-conf.json of flannel.
+- ``always``: no params; the object as such.
 - ``no-check``: no params; a fact for people and other parts of winkube, that no manifest shows.
 
 Patterns are those of paths.py: ``spec.allContainers[*].securityContext.privileged``.

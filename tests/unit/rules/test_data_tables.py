@@ -3,6 +3,8 @@ from typing import Any
 import pytest
 import yaml
 
+from winkube.hns.features import FEATURES, Feature
+from winkube.machines.personality import PERSONALITIES
 from winkube.rules.tables import DATA, LATEST, OLDEST, load_table, runs_image, windows_versions
 from winkube.rules.version import parse_range, parse_version
 
@@ -85,9 +87,29 @@ def test_flags_have_ranges_that_some_versions_are_outside_of(program: str) -> No
         assert not all(version in known for version in ALL_VERSIONS), flag
 
 
-def test_features_of_hns_are_each_named_once() -> None:
-    names = [row["feature"] for row in load_table("hns-features")]
-    assert len(names) == len(set(names))
+def test_features_of_hns_are_those_of_the_emulated_one() -> None:
+    versions = [(major, minor) for major in range(7, 18) for minor in range(13)]
+    rows = load_table("hns-features")
+    assert len({row["feature"] for row in rows}) == len(rows)
+    for row in rows:
+        ranges = FEATURES[Feature(row["feature"])]
+        for version in versions:
+            ours = any(each.holds(version) for each in ranges)
+            assert ours is any(_in_hns_range(part, version) for part in row["hns"].split(", "))
+
+
+def _in_hns_range(words: str, version: tuple[int, int]) -> bool:
+    first, _, last = words.partition("-")
+    major, minor = (int(number) for number in first.split("."))
+    return (major, minor) <= version and version[0] <= int(last or 1000)
+
+
+def test_emulated_machines_are_versions_of_the_table() -> None:
+    rows = {row["build"]: row for row in load_table("windows")}
+    for machine in PERSONALITIES.values():
+        row = rows[machine.build]
+        assert machine.key in row["tags"]
+        assert row["hns"] == f"{machine.hns_version[0]}.{machine.hns_version[1]}"
 
 
 def test_api_versions_leave_after_they_came() -> None:
