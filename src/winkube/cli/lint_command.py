@@ -5,13 +5,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from winkube.base.errors import WinkubeError
 from winkube.cli.options import kubeconfig_path
-from winkube.client.config import load_kubeconfig
 from winkube.lint import repair
 from winkube.lint.baseline import hide_known, load_baseline, write_baseline
-from winkube.lint.cluster import Live, read_cluster
 from winkube.lint.formats import text
 from winkube.lint.formats.registry import FORMATS
 from winkube.lint.report import Report
@@ -20,6 +19,9 @@ from winkube.lint.sources import read_sources
 from winkube.lint.suppress import CONFIG_NAME, FileConfig, load_config
 from winkube.rules.model import Severity, Target
 from winkube.rules.target import parse_targets
+
+if TYPE_CHECKING:
+    from winkube.lint.cluster import Live
 
 _UNUSABLE = 2
 
@@ -87,7 +89,7 @@ def _run(asked: Asked) -> int:
     return report.exit_code(fail_on)
 
 
-def _check(asked: Asked, config: LintConfig, live: Live | None) -> Report:
+def _check(asked: Asked, config: LintConfig, live: "Live | None") -> Report:
     lint = Run(config)
     lint.add_sources(read_sources(asked.paths))
     if live is not None:
@@ -118,13 +120,17 @@ def _print(asked: Asked, report: Report) -> None:
         print(FORMATS[asked.output](report))
 
 
-def _read_live(asked: Asked) -> Live | None:
+def _read_live(asked: Asked) -> "Live | None":
     if asked.kubeconfig is None:
         return None
+    # The HTTP client takes longer to load than a folder to check.
+    from winkube.client.config import load_kubeconfig
+    from winkube.lint.cluster import read_cluster
+
     return asyncio.run(read_cluster(load_kubeconfig(asked.kubeconfig, asked.context)))
 
 
-def _targets(asked: Asked, file: FileConfig, live: Live | None) -> tuple[Target, ...]:
+def _targets(asked: Asked, file: FileConfig, live: "Live | None") -> tuple[Target, ...]:
     if live is not None and live.targets and not asked.target:
         return live.targets
     return parse_targets(**{**file.target, **asked.target})

@@ -20,6 +20,7 @@ from winkube.rules.subjects import Subject, pods_in
 from winkube.rules.templates.registry import TEMPLATES, Template
 
 Tag = TypeVar("Tag")
+_DEFAULT_NAMESPACE: Final = "default"
 _NOWHERE: Final = Placement(None, None, False)
 
 
@@ -174,7 +175,7 @@ class Engine(Generic[Tag]):
     def _remember(self, subject: Subject, ref: ObjectRef, where: Placement) -> None:
         labels = first(subject.pod, "metadata", "labels")
         for key, value in labels.items() if isinstance(labels, dict) else ():
-            place = ref.namespace, str(key), str(value)
+            place = ref.namespace or _DEFAULT_NAMESPACE, str(key), str(value)
             self._world.windows_pods.setdefault(place, []).append(_Labelled(labels, where))
 
     def _placement_of(
@@ -188,7 +189,8 @@ class Engine(Generic[Tag]):
             return _NOWHERE
         # Any label of the selector leads to all pods that can match.
         key, value = next(iter(selector.items()))
-        for pod in self._world.windows_pods.get((ref.namespace, str(key), str(value)), ()):
+        place = ref.namespace or _DEFAULT_NAMESPACE, str(key), str(value)
+        for pod in self._world.windows_pods.get(place, ()):
             if all(pod.labels.get(name) == wanted for name, wanted in selector.items()):
                 return pod.placement
         return _NOWHERE
