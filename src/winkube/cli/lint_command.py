@@ -18,7 +18,7 @@ from winkube.lint.run import LintConfig, Run, errors_in
 from winkube.lint.sources import read_sources
 from winkube.lint.suppress import CONFIG_NAME, FileConfig, load_config
 from winkube.rules.model import Severity, Target
-from winkube.rules.target import parse_targets
+from winkube.rules.target import parse_targets, to_unsupported
 
 if TYPE_CHECKING:
     from winkube.lint.cluster import Live
@@ -91,6 +91,10 @@ def _run(asked: Asked) -> int:
 
 def _check(asked: Asked, config: LintConfig, live: "Live | None") -> Report:
     lint = Run(config)
+    for target in config.targets:
+        reason = to_unsupported(target)
+        if reason:
+            lint.report.notes.append(f"there is no target {target}: {reason}")
     lint.add_sources(read_sources(asked.paths))
     if live is not None:
         lint.add_live(asked.context or "cluster", live.objects)

@@ -28,7 +28,7 @@ def parse_target(
 ) -> Target:
     """One target; what is left out is the current stable."""
     version = parse_version(kubernetes) if kubernetes else LATEST
-    build = parse_build(windows or DEFAULT_WINDOWS)
+    build = parse_build(windows) if windows else usual_build(version)
     _check("network", network, NETWORKS)
     _check("runtime", runtime, RUNTIMES)
     return _target(version, build, network or None, runtime or None)
@@ -44,6 +44,22 @@ def parse_targets(
     sides = (_words(kubernetes), _words(windows), _words(network), _words(runtime))
     targets = (parse_target(*words) for words in itertools.product(*sides))
     return tuple(dict.fromkeys(targets))
+
+
+def usual_build(version: Version) -> int:
+    """The Windows that people run with a Kubernetes version: 2022, or the release before it."""
+    build = parse_build(DEFAULT_WINDOWS)
+    releases = [each for each in windows_versions() if each.name.startswith("ws")]
+    supported = [each.build for each in releases if version in each.kubernetes]
+    return max((each for each in supported if each <= build), default=build)
+
+
+def to_unsupported(target: Target) -> str:
+    """Why a target cannot exist; empty if it can."""
+    for version in windows_versions():
+        if version.build == target.windows and target.kubernetes not in version.kubernetes:
+            return f"{version.product} is supported by Kubernetes {version.kubernetes}"
+    return ""
 
 
 def parse_build(word: str) -> int:

@@ -3,7 +3,13 @@ import pytest
 from winkube.rules.errors import TargetError
 from winkube.rules.model import Holds
 from winkube.rules.tables import LATEST, runs_image
-from winkube.rules.target import parse_build, parse_target, parse_targets, targets_of_nodes
+from winkube.rules.target import (
+    parse_build,
+    parse_target,
+    parse_targets,
+    targets_of_nodes,
+    to_unsupported,
+)
 from winkube.rules.version import Version, parse_range
 
 
@@ -20,6 +26,20 @@ def test_lists_are_combined() -> None:
         "1.34/ws2019",
         "1.34/ws2022",
     ]
+
+
+def test_an_old_kubernetes_means_an_old_windows() -> None:
+    assert [str(each) for each in parse_targets(["1.9,1.19,1.30,1.37"])] == [
+        "1.9/ws2016",
+        "1.19/ws2019",
+        "1.30/ws2022",
+        "1.37/ws2022",
+    ]
+
+
+def test_a_pair_that_does_not_exist_is_named() -> None:
+    assert "Kubernetes >=1.23" in to_unsupported(parse_target("1.19", "ws2022"))
+    assert to_unsupported(parse_target("1.30", "ws2022")) == ""
 
 
 @pytest.mark.parametrize("word", ["ws2019", "2019", "LTSC2019", "1809", "17763", "10.0.17763.6893"])
