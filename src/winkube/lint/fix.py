@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -17,6 +17,8 @@ from winkube.lint.edits import Edit, Unsupported, edit_text
 from winkube.lint.parsing import UnreadableError, compose_document, parse_document
 from winkube.lint.reading import Document, parse_text
 from winkube.rules.model import Fix, Path
+
+_MOST_READ: Final = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ def repair_text(text: str, repairs: Iterable[Repair]) -> tuple[str, int]:
 
 def _repair_document(document: Document, repairs: list[Repair]) -> tuple[str, int]:
     text, value, done = document.text, document.value, 0
-    for repair in repairs:
+    # Every repair reads the document again: a list of thousands of objects gets the first ones.
+    for repair in repairs[: max(_MOST_READ // max(len(text), 1), 1)]:
         root = compose_document(text)
         if root is None:
             break

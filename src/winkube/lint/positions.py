@@ -1,5 +1,7 @@
 """Where a field is in the text: composed only for documents that have findings."""
 
+import bisect
+import re
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +29,11 @@ class Positions:
     def root(self) -> yaml.Node | None:
         return compose_document(self._text)
 
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        ends = [found.start() for found in re.finditer("\n", self._text)]
+        return [*ends, len(self._text)]
+
     def locate(self, path: Path) -> Position:
         """The place of a field, or of the nearest thing above it that is written down."""
         if self.root is None:
@@ -41,10 +48,9 @@ class Positions:
 
     def _position(self, start: int, end: int | None) -> Position:
         # libyaml takes more characters for line ends than editors do: its lines are not ours.
-        line = self._text.count("\n", 0, start)
-        line_start = self._text.rfind("\n", 0, start) + 1
-        line_end = self._text.find("\n", start)
-        line_end = len(self._text) if line_end < 0 else line_end
+        line = bisect.bisect_left(self._line_ends, start)
+        line_start = self._line_ends[line - 1] + 1 if line else 0
+        line_end = self._line_ends[line]
         text = self._text[line_start:line_end].rstrip()
         if end is None or end > line_end:
             end = line_start + len(text.partition(" #")[0].rstrip())
