@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from winkube.cli import down, export_logs, images, load, ls, status, up, version
+from winkube.cli import down, explain, export_logs, images, lint, load, ls, status, up, version
 from winkube.cli.outcome import tell_errors
 
 app = typer.Typer(
@@ -41,6 +41,8 @@ for _name, _command in (
     ("load", load.load),
     ("images", images.images),
     ("export-logs", export_logs.export_logs),
+    ("lint", lint.lint),
+    ("explain", explain.explain),
     ("version", version.version),
 ):
     app.command(_name)(tell_errors(_command))

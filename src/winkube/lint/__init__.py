@@ -1,0 +1,1 @@
+"""Check manifests against the knowledge base: read, locate, suppress, repair, report."""
