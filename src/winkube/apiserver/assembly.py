@@ -105,7 +105,7 @@ def assemble(
     address = f"{config.advertise_address}:{config.advertise_port}"
     Discovery(kinds, address, aggregator.groups).install(edge)
     OpenApi(schema, kinds, aggregator.specs).install(edge)
-    Reviews(authorizer, tokens, clock).install(edge)
+    Reviews(authorizer, tokens, registry).install(edge)
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, tokens, kubelets)
@@ -122,7 +122,7 @@ def _install_subresources(
     edge.add_subresource("pods", "binding", binding.handle)
     edge.add_creation("", "bindings", binding.handle)
     edge.add_subresource("pods", "eviction", Eviction(registry).handle)
-    edge.add_subresource("serviceaccounts", "token", Token(tokens, registry.resources).handle)
+    edge.add_subresource("serviceaccounts", "token", Token(tokens, registry).handle)
     edge.add_subresource("pods", "log", Log(kubelets).handle)
     kinds: tuple[StreamKind, ...] = ("exec", "attach", "portforward")
     for kind in kinds:

@@ -14,17 +14,35 @@ from winkube.apiserver.body import decode_as, read_body, require_object
 from winkube.apiserver.call import Call, reply_json
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.negotiate import negotiate
-from winkube.base.clock import Clock, to_rfc3339
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.core import Registry
+from winkube.apiserver.subresource.admitted import Creation
+from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 _AUTHORIZATION: Final = "authorization.k8s.io"
 _AUTHENTICATION: Final = "authentication.k8s.io"
 _BEARER: Final = "invalid bearer token"
+# What a review says before it is answered.
+_ACCESS: Final[JsonObject] = {"allowed": False}
+_UNANSWERED: Final[dict[str, JsonObject]] = {
+    "SubjectAccessReview": _ACCESS,
+    "LocalSubjectAccessReview": _ACCESS,
+    "SelfSubjectAccessReview": _ACCESS,
+    "SelfSubjectRulesReview": {
+        "resourceRules": None,
+        "nonResourceRules": None,
+        "incomplete": False,
+    },
+    "TokenReview": {"user": {}},
+    "SelfSubjectReview": {"userInfo": {}},
+}
 
 
 class Reviews:
-    def __init__(self, authorizer: Authorizer, tokens: TokenAuthority, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, authorizer: Authorizer, tokens: TokenAuthority, registry: Registry) -> None:
+        self._clock = registry.clock
+        self._admission = registry.admission
         self._authorizer = authorizer
         self._tokens = tokens
 
@@ -37,7 +55,7 @@ class Reviews:
         edge.add_creation(_AUTHENTICATION, "selfsubjectreviews", self.self_subject)
 
     async def subject_access(self, call: Call) -> web.Response:
-        review = await _body(call)
+        review = await self._body(call)
         spec = review.get("spec") or {}
         extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
         user = User(
@@ -46,7 +64,7 @@ class Reviews:
         return self._access(call, review, user, list(_subject_causes(call, spec)))
 
     async def self_access(self, call: Call) -> web.Response:
-        return self._access(call, await _body(call), call.user)
+        return self._access(call, await self._body(call), call.user)
 
     def _access(
         self, call: Call, review: JsonObject, user: User, more: Sequence[Cause] = ()
@@ -63,7 +81,7 @@ class Reviews:
         return _answer(call, review, status)
 
     async def self_rules(self, call: Call) -> web.Response:
-        review = await _body(call)
+        review = await self._body(call)
         namespace = (review.get("spec") or {}).get("namespace", "")
         rules: Rules = self._authorizer.rules(call.user, namespace)
         status = {
@@ -74,7 +92,7 @@ class Reviews:
         return _answer(call, review, status)
 
     async def token(self, call: Call) -> web.Response:
-        review = await _body(call)
+        review = await self._body(call)
         spec = review.get("spec") or {}
         if not spec.get("token"):
             raise BadRequestError("token is required for TokenReview in authentication")
@@ -88,10 +106,22 @@ class Reviews:
         return _answer(call, review, status)
 
     async def self_subject(self, call: Call) -> web.Response:
-        review = await _body(call)
+        review = await self._body(call)
         metadata = review.get("metadata") or {}
         review["metadata"] = {**metadata, "creationTimestamp": to_rfc3339(self._clock.now())}
         return _answer(call, review, {"userInfo": call.user.to_json()})
+
+    async def _body(self, call: Call) -> JsonObject:
+        # An answer has no columns, so nobody gets it as a table.
+        negotiate(call.request.headers.get("Accept", ""), tables=False)
+        raw = await read_body(call.request)
+        review = require_object(await decode_as(call.served.kind.kind, raw, call.request))
+        review["status"] = dict(_UNANSWERED[call.served.kind.kind])
+        options = WriteOptions.parse(call.user, call.query, "Create")
+        creation = Creation(self._admission, call, review, options)
+        await creation.admit()
+        await creation.validate()
+        return review
 
 
 def _attribute_causes(resource: JsonObject | None, path: JsonObject | None) -> Iterator[Cause]:
@@ -126,13 +156,6 @@ def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
         shown = _shown(path)
         text = f"Invalid value: {shown}: disallowed on this kind of request"
         yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
-
-
-async def _body(call: Call) -> JsonObject:
-    # An answer has no columns, so nobody gets it as a table.
-    negotiate(call.request.headers.get("Accept", ""), tables=False)
-    raw = await read_body(call.request)
-    return require_object(await decode_as(call.served.kind.kind, raw, call.request))
 
 
 def _attributes(user: User, resource: JsonObject, path: JsonObject) -> Attributes:

@@ -149,3 +149,112 @@ def test_what_a_webhook_makes_of_a_connection_is_what_happens(
     assert refused.body["message"] == "pod p does not have a host assigned"
     refused = api("POST", f"{pod}/exec?command=a&dryRun=All")
     assert refused.body["message"] == "dryRun is not supported"
+
+
+_ACTIONS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "binding": (
+        "pods/p/binding",
+        "Binding",
+        {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}},
+        {"target": {"kind": "Node", "name": "n"}},
+    ),
+    "bindings": (
+        "bindings",
+        "Binding",
+        {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}},
+        {"target": {"kind": "Node", "name": "n"}},
+    ),
+    "eviction": (
+        "pods/p/eviction",
+        "Eviction",
+        {"metadata": {"name": "p"}, "deleteOptions": {"gracePeriodSeconds": 1}},
+        {"deleteOptions": {"gracePeriodSeconds": 1}},
+    ),
+    "token": (
+        "serviceaccounts/default/token",
+        "TokenRequest",
+        {"spec": {"audiences": ["a"]}},
+        {
+            "spec": {"audiences": ["a"], "expirationSeconds": 3600, "boundObjectRef": None},
+            "status": {"token": "", "expirationTimestamp": None},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("action", _ACTIONS)
+def test_what_is_made_to_be_acted_on_is_asked_about_and_not_done(
+    api: Any, hook: Webhook, configured: Configured, pod: str, action: str
+) -> None:
+    assert configured("validating", hook.config("m", rules=[_ALL])).status == 201
+    hook.answers["m"] = lambda request: deny(request, message="no")
+    path, kind, body, shown = _ACTIONS[action]
+    refused = api("POST", f"{pod.removesuffix('pods/p')}{path}", body)
+    assert refused.body["message"] == 'admission webhook "m.example.com" denied the request: no'
+    [(_, request)] = hook.asked
+    assert request["operation"] == "CREATE"
+    assert request["kind"]["kind"] == request["object"]["kind"] == kind
+    assert request.get("subResource", "bindings") == action
+    assert {name: request["object"][name] for name in shown} == shown
+    configured.clean()
+    found = api("GET", pod).body
+    assert "nodeName" not in found["spec"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
+def test_an_eviction_is_not_asked_about_as_a_deletion(
+    api: Any, hook: Webhook, configured: Configured, pod: str
+) -> None:
+    assert configured("validating", hook.config("m", rules=[_ALL])).status == 201
+    assert api("POST", f"{pod}/eviction", {"metadata": {"name": "p"}}).status == 201
+    asked = [(request["operation"], request.get("subResource")) for _, request in hook.asked]
+    assert asked == [("CREATE", "eviction")]
+
+
+def test_a_deletion_shows_its_options(
+    api: Any, hook: Webhook, configured: Configured, pod: str
+) -> None:
+    assert configured("validating", hook.config("m", rules=[_ALL])).status == 201
+    uid = api("GET", pod).body["metadata"]["uid"]
+    wanted = {
+        "gracePeriodSeconds": 0,
+        "preconditions": {"uid": uid},
+        "propagationPolicy": "Background",
+    }
+    assert api("DELETE", pod, wanted).status == 200
+    [(_, request)] = hook.asked
+    header = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    assert request["options"] == {**header, **wanted}
+
+
+def test_of_scaling_webhooks_see_and_change_the_scale(
+    api: Any, hook: Webhook, configured: Configured, space: str
+) -> None:
+    path = f"/apis/apps/v1/namespaces/{space}/deployments"
+    labels = {"app": "a"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    assert api("POST", path, {"metadata": {"name": "d"}, "spec": spec}).status == 201
+    assert configured("mutating", hook.config("m", rules=[_ALL])).status == 201
+    three = {"op": "replace", "path": "/spec/replicas", "value": 3}
+    hook.answers["m"] = lambda request: patch(request, three)
+    scaled = api("PUT", f"{path}/d/scale", {"metadata": {"name": "d"}, "spec": {"replicas": 5}})
+    assert (scaled.status, scaled.body["spec"]) == (200, {"replicas": 3})
+    [(_, request)] = hook.asked
+    assert request["kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+    assert request["object"]["spec"] == {"replicas": 5}
+    assert request["object"]["status"] == {"replicas": 0, "selector": "app=a"}
+    assert request["oldObject"]["spec"] == {"replicas": 1}
+
+
+def test_questions_are_asked_about(hook: Webhook, configured: Configured, api: Any) -> None:
+    rule = {**_ALL, "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]}
+    assert configured("validating", hook.config("m", rules=[rule])).status == 201
+    asked = api("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {})
+    assert asked.body["status"]["userInfo"]["username"] == "kubernetes-admin"
+    [(_, request)] = hook.asked
+    assert request["object"]["status"] == {"userInfo": {}}
+    assert "name" not in request

@@ -34,6 +34,8 @@ class Admission:
     options: JsonObject | None = None
     # The kind of ``obj`` where it is not the resource's own (``spoken``).
     speaks: Kind | None = None
+    # False where others were asked already, in the form that they know.
+    asks: bool = True
     # What the client is told beside the answer.
     warnings: list[str] = field(default_factory=list)
     # What steps took for this write: given back if it does not happen.
@@ -99,11 +101,12 @@ class Chain:
     async def admit(self, request: Admission) -> None:
         await _admit(self._steps(request)[0], request)
 
-    async def ask(self, request: Admission) -> None:
+    async def ask_changers(self, request: Admission) -> None:
         """What is not kept, like a connection or a question, is for the steps that ask others."""
-        mutating, validating = self._steps(request)
-        await _admit([step for step in mutating if _asks(step)], request)
-        for step in validating:
+        await _admit([step for step in self._steps(request)[0] if _asks(step)], request)
+
+    async def ask_judges(self, request: Admission) -> None:
+        for step in self._steps(request)[1]:
             if _asks(step):
                 await step.validate(request)
 

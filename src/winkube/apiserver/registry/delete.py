@@ -54,6 +54,19 @@ class DeleteOptions:
         return options
 
     @property
+    def said(self) -> JsonObject:
+        """As the options of the request show it to webhooks."""
+        named = {"uid": self.uid, "resourceVersion": self.resource_version}
+        preconditions = {key: value for key, value in named.items() if value is not None}
+        found = {
+            "gracePeriodSeconds": self.grace,
+            "preconditions": preconditions or None,
+            "orphanDependents": self.orphan,
+            "propagationPolicy": self.policy or None,
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+    @property
     def says_propagation(self) -> bool:
         return bool(self.policy) or self.orphan is not None
 
@@ -121,11 +134,13 @@ async def delete(
     place: tuple[str, str],
     options: DeleteOptions,
     write: WriteOptions,
+    *,
+    asks: bool = True,
 ) -> Deletion:
     for attempt in range(_ATTEMPTS):
         item = get(served, *place)
         try:
-            return await _delete_once(registry, served, item, options, write)
+            return await _delete_once(registry, served, item, options, write, asks=asks)
         except ModifiedError:
             if attempt == _ATTEMPTS - 1:
                 raise
@@ -133,7 +148,13 @@ async def delete(
 
 
 async def _delete_once(
-    registry: Registry, served: Served, item: Item, options: DeleteOptions, write: WriteOptions
+    registry: Registry,
+    served: Served,
+    item: Item,
+    options: DeleteOptions,
+    write: WriteOptions,
+    *,
+    asks: bool,
 ) -> Deletion:
     obj = item.load()
     _check_preconditions(served, item, obj, options)
@@ -146,7 +167,9 @@ async def _delete_once(
         None,
         obj,
         dry_run=options.dry_run,
+        options=options.said,
         warnings=write.warnings,
+        asks=asks,
     )
     await registry.admission.admit(request)
     await registry.admission.validate(request)

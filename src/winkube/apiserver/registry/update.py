@@ -76,6 +76,7 @@ async def update(
         options.dry_run,
         options=options.said,
         warnings=options.warnings,
+        asks=part.name != "scale",
     )
     await registry.admission.admit(request)
     whole = part is WHOLE

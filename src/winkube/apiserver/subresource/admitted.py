@@ -14,37 +14,49 @@ async def admit_connection(admission: Chain, call: Call, fields: JsonObject) -> 
         raise BadRequestError("dryRun is not supported")
     kind = spoken_kind(call.served.kind, call.target.subresource)
     options = {"kind": kind.kind, "apiVersion": kind.api_version, **fields}
-    await admission.ask(
-        Admission(
-            "CONNECT",
-            call.served,
-            *call.place,
-            call.user,
-            options,
-            subresource=call.target.subresource,
-            speaks=kind,
-            warnings=call.warnings,
-        )
+    request = Admission(
+        "CONNECT",
+        call.served,
+        *call.place,
+        call.user,
+        options,
+        subresource=call.target.subresource,
+        speaks=kind,
+        warnings=call.warnings,
     )
+    await admission.ask_changers(request)
+    await admission.ask_judges(request)
     return options
 
 
-async def admit_creation(
-    admission: Chain, call: Call, name: str, obj: JsonObject, options: WriteOptions
-) -> None:
-    """``obj`` is changed in place by those who are asked."""
-    await admission.ask(
-        Admission(
+class Creation:
+    """Admission of an object that is made to be acted on; changed in place by those asked."""
+
+    def __init__(
+        self, admission: Chain, call: Call, obj: JsonObject, options: WriteOptions
+    ) -> None:
+        self._admission = admission
+        kind = spoken_kind(call.served.kind, call.target.subresource)
+        metadata = obj["metadata"] = {**(obj.get("metadata") or {})}
+        if kind.namespaced:
+            metadata["namespace"] = metadata.get("namespace") or call.target.namespace
+        obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
+        self._request = Admission(
             "CREATE",
             call.served,
             call.target.namespace,
-            name,
+            call.target.name or metadata.get("name") or "",
             call.user,
             obj,
             subresource=call.target.subresource,
             dry_run=options.dry_run,
             options=options.said,
-            speaks=spoken_kind(call.served.kind, call.target.subresource),
+            speaks=kind,
             warnings=call.warnings,
         )
-    )
+
+    async def admit(self) -> None:
+        await self._admission.ask_changers(self._request)
+
+    async def validate(self) -> None:
+        await self._admission.ask_judges(self._request)

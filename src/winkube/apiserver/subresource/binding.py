@@ -11,6 +11,7 @@ from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.update import ModifiedError, store_update
+from winkube.apiserver.subresource.admitted import Creation
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -37,12 +38,16 @@ class Binding:
         metadata = require_object(binding.get("metadata") or {})
         _check_annotations(require_object(metadata.get("annotations") or {}))
         require_object(binding.get("target") or {})
+        creation = Creation(self._registry.admission, call, binding, options)
+        await creation.admit()
+        metadata = binding["metadata"]
         name = call.target.name if call.target.subresource else metadata.get("name", "")
         if not name:
             raise BadRequestError("Name parameter required.")
         if metadata.get("name") != name:
             raise BadRequestError("name in URL does not match name in Binding object")
         node = _node(binding)
+        await creation.validate()
         for attempt in range(_ATTEMPTS):
             try:
                 await self._bind(call.target.namespace, name, node, binding, options)

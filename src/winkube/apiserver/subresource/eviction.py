@@ -16,6 +16,7 @@ from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.delete import DeleteOptions, delete
 from winkube.apiserver.registry.update import ModifiedError, store_update
 from winkube.apiserver.served import Served
+from winkube.apiserver.subresource.admitted import Creation
 from winkube.apiserver.subresource.binding import SUCCESS
 from winkube.apiserver.subresource.budget import (
     being_processed,
@@ -46,12 +47,18 @@ class Eviction:
             raise not_allowed()
         raw = await read_body(call.request)
         document = await decode_typed("Eviction", "policy", raw, call.request)
-        named = require_object(document.get("metadata") or {}).get("name")
-        if named != call.place[1]:
-            raise BadRequestError("name in URL does not match name in Eviction object")
+        require_object(document.get("metadata") or {})
         wanted = require_object(document.get("deleteOptions") or {})
         options = DeleteOptions.parse(wanted, call.query)
-        await self._evict(call, options, WriteOptions(call.user, dry_run=options.dry_run))
+        write = WriteOptions(call.user, dry_run=options.dry_run)
+        creation = Creation(self._registry.admission, call, document, write)
+        await creation.admit()
+        if document["metadata"].get("name") != call.place[1]:
+            raise BadRequestError("name in URL does not match name in Eviction object")
+        get(call.served, *call.place)
+        await creation.validate()
+        options = DeleteOptions.parse(document.get("deleteOptions") or {}, call.query)
+        await self._evict(call, options, write)
         return reply_json(SUCCESS, 201)
 
     async def _evict(self, call: Call, options: DeleteOptions, write: WriteOptions) -> None:
@@ -67,7 +74,8 @@ class Eviction:
             options = replace(options, resource_version=str(item.revision))
         try:
             options = await self._mark(call, options, write)
-            await delete(self._registry, call.served, call.place, options, write)
+            # Who is asked about evictions is not asked about the deletion.
+            await delete(self._registry, call.served, call.place, options, write, asks=False)
         except ConflictError:
             if free and free != "pending":
                 raise being_processed(free) from None

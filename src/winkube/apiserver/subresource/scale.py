@@ -9,6 +9,7 @@ from winkube.api.errors import Cause, ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.selectors import selector_query
 from winkube.api.table import columns, to_row
+from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.body import decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
@@ -71,12 +72,35 @@ class Scale:
     async def _write(
         self, call: Call, item: Item, scale: JsonObject, options: WriteOptions
     ) -> Item:
-        _check(call.served, item, scale)
         obj = item.load()
+        await self._ask(call, scale, to_scale(obj), options)
+        _check(call.served, item, scale)
         obj["metadata"].pop("resourceVersion", None)
         obj.setdefault("spec", {})["replicas"] = (scale.get("spec") or {}).get("replicas", 0)
         new = accept(self._registry.schema, call.served.kind, obj, options)
         return await update(self._registry, call.served, item, new, options, _PART)
+
+    async def _ask(
+        self, call: Call, scale: JsonObject, old: JsonObject, options: WriteOptions
+    ) -> None:
+        """Those who are asked see the scale: what of it cannot be written is as it was."""
+        scale["metadata"] = {**old["metadata"], **(scale.get("metadata") or {})}
+        scale["status"] = old["status"]
+        request = Admission(
+            "UPDATE",
+            call.served,
+            *call.place,
+            call.user,
+            scale,
+            old,
+            "scale",
+            options.dry_run,
+            options.said,
+            SCALE,
+            warnings=options.warnings,
+        )
+        await self._registry.admission.ask_changers(request)
+        await self._registry.admission.ask_judges(request)
 
 
 def _check(served: Served, item: Item, scale: JsonObject) -> None:

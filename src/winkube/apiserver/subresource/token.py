@@ -9,8 +9,9 @@ from winkube.apiserver.admission.node_restriction import check_token
 from winkube.apiserver.auth.token import Binding, TokenAuthority
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
-from winkube.apiserver.registry.core import get
-from winkube.apiserver.served import Resources
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.core import Registry, get
+from winkube.apiserver.subresource.admitted import Creation
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -22,9 +23,10 @@ _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
 class Token:
-    def __init__(self, tokens: TokenAuthority, resources: Resources) -> None:
+    def __init__(self, tokens: TokenAuthority, registry: Registry) -> None:
         self._tokens = tokens
-        self._resources = resources
+        self._resources = registry.resources
+        self._admission = registry.admission
 
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb != "create":
@@ -32,8 +34,11 @@ class Token:
         raw = await read_body(call.request)
         content_type = call.request.headers.get("Content-Type", "")
         request = require_object(await decode(raw, content_type)) if raw.strip() else {}
+        _check_types(request.get("spec") or {})
+        write = WriteOptions.parse(call.user, call.query, "Create")
+        creation = Creation(self._admission, call, request, write)
+        await creation.admit()
         spec = request.get("spec") or {}
-        _check_types(spec)
         check_token(call.user, call.target.namespace, spec, self._resources.core("pods"))
         metadata = request.get("metadata") or {}
         _check_place(call, metadata)
@@ -43,24 +48,23 @@ class Token:
         binding = self._binding(account, spec.get("boundObjectRef"))
         audiences = spec.get("audiences") or [self._tokens.issuer]
         token, expires = self._tokens.issue(binding, audiences, seconds)
-        answer = {
-            "kind": "TokenRequest",
-            "apiVersion": "authentication.k8s.io/v1",
-            "metadata": {
-                "name": call.target.name,
-                "namespace": call.target.namespace,
-                "uid": account["metadata"]["uid"],
-                "creationTimestamp": to_rfc3339(expires - seconds),
-            },
-            "spec": {
-                "boundObjectRef": None,
-                **spec,
-                "audiences": audiences,
-                "expirationSeconds": seconds,
-            },
-            "status": {"token": token, "expirationTimestamp": to_rfc3339(expires)},
+        request["metadata"] = {
+            "name": call.target.name,
+            "namespace": call.target.namespace,
+            "uid": account["metadata"]["uid"],
+            "creationTimestamp": to_rfc3339(expires - seconds),
         }
-        return reply_json(answer, 201)
+        request["spec"] = {
+            "boundObjectRef": None,
+            **spec,
+            "audiences": audiences,
+            "expirationSeconds": seconds,
+        }
+        request["status"] = {"token": "", "expirationTimestamp": None}
+        await creation.validate()
+        status = {"token": token, "expirationTimestamp": to_rfc3339(expires)}
+        answer = {name: request[name] for name in ("kind", "apiVersion", "metadata", "spec")}
+        return reply_json({**answer, "status": status}, 201)
 
     def _binding(self, account: JsonObject, ref: JsonObject | None) -> Binding:
         metadata = account["metadata"]

@@ -50,6 +50,8 @@ class Hooks:
     def concerned(self, request: Admission) -> list[Hook]:
         if self._configurations is None or not len(self._configurations.cache):
             return []
+        if not request.asks:
+            return []
         if request.served.kind.group == GROUP:
             return []  # else a bad webhook could not be taken away again
         return [hook for hook in self._all(self._configurations) if self.matches(hook, request)]
