@@ -89,6 +89,7 @@ class ResourceCache:
     def __init__(self, prefix: str, *, window: int = WINDOW, queue: int = QUEUE) -> None:
         self.prefix = prefix
         self.expired = 0  # changes up to this revision are no longer in the window
+        self.compacted = 0  # lists as of before this revision are no longer given
         self._items: dict[str, Item] = {}
         self._keys: list[str] = []
         self._window: deque[Change] = deque()
@@ -118,8 +119,9 @@ class ResourceCache:
 
     def items_at(self, prefix: str, revision: int) -> list[Item]:
         """As of an older revision: today's items with the later changes undone."""
-        if revision < self.expired:
-            raise ExpiredError(f"too old resource version: {revision} ({self.expired})")
+        oldest = max(self.expired, self.compacted)
+        if revision < oldest:
+            raise ExpiredError(f"too old resource version: {revision} ({oldest})")
         undone: dict[str, Item | None] = {}
         for change in reversed(self._window):
             if change.revision <= revision:
@@ -226,6 +228,11 @@ class Cache:
 
     def resources(self) -> Iterator[ResourceCache]:
         return iter(self._resources.values())
+
+    def compact(self, before: int) -> None:
+        """Lists as of earlier revisions are over; watches still begin where the window does."""
+        for resource in self._resources.values():
+            resource.compacted = before
 
     async def reach(self, revision: int) -> None:
         """Return once the cache stands at this revision or later."""

@@ -14,6 +14,7 @@ from winkube.api.kinds import served_kinds
 from winkube.api.schema import load_schema
 from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
+from winkube.apiserver.compaction import Compaction
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.patience import Patience
@@ -43,6 +44,7 @@ class ApiServer:
             tasks = [
                 group.create_task(parts.cache.run(), name="watch-cache"),
                 group.create_task(parts.expiry.run(), name="event-expiry"),
+                group.create_task(Compaction(parts.cache).run(), name="compaction"),
                 group.create_task(parts.aggregator.run(), name="aggregator"),
             ]
             # The cache's watch begins when its task first runs; nothing may be written before.

@@ -4,6 +4,7 @@ import pytest
 
 from winkube.api.errors import ExpiredError
 from winkube.apiserver.cache import Cache, ResourceCache
+from winkube.apiserver.compaction import Compaction
 from winkube.apiserver.item import Item
 from winkube.store.memory import MemoryStore
 from winkube.store.types import Revision
@@ -112,3 +113,21 @@ async def test_trigger_wakes_only_those_it_concerns() -> None:
         assert len(await named.take(1)) == 3
         assert await other.take(0) == []
     assert cache.watchers == 0
+
+
+async def test_the_past_is_over_after_two_steps_of_compaction() -> None:
+    store = MemoryStore()
+    cache = Cache(store, [PREFIX])
+    compaction = Compaction(cache)
+    for name in "ab":
+        await store.create(f"{PREFIX}n/{name}", b"{}")
+    await cache.load()
+    things = cache.resource(PREFIX)
+    things.expired = 1  # the window would still reach back
+    compaction.step()
+    assert len(things.items_at(PREFIX, 1)) == 2
+    compaction.step()
+    with pytest.raises(ExpiredError, match=r"too old resource version: 1 \(2\)"):
+        things.items_at(PREFIX, 1)
+    assert len(things.items_at(PREFIX, 2)) == 2
+    assert things.changes_after(1) == []
