@@ -45,6 +45,8 @@ _NOT_FORWARDED: Final = frozenset(
         "content-encoding",
     }
 )
+# What the client did not say is not said for it.
+UNSAID: Final = ("Accept", "Content-Type", "User-Agent")
 _REFUSED: Final = 400
 _PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
 
@@ -123,6 +125,7 @@ class Kubelets:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 auto_decompress=False,
+                skip_auto_headers=UNSAID,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 # A kept connection would fail the first request after a kubelet's restart.
                 connector=aiohttp.TCPConnector(force_close=True, limit=0),

@@ -132,6 +132,7 @@ def test_a_proxy_without_a_path_leads_to_its_folder(api: Any, pod: str) -> None:
     assert answer.status == 301
     assert answer.headers["Location"] == "/api/v1/nodes/n1/proxy/?a=b"
     assert api("POST", "/api/v1/nodes/n1/proxy").status == 200
+    assert api("GET", "/api/v1/nodes/n1/proxy/stats/").body == b"kubelet /stats/\n"
 
 
 def test_links_of_a_proxied_page_lead_through_the_proxy(api: Any, pod: str) -> None:

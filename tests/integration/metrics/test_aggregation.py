@@ -207,9 +207,25 @@ async def test_the_server_behind_learns_who_asks_from_us_alone(
         assert headers["X-Remote-Group"] == ["system:masters", "system:authenticated"]
         assert "X-Remote-Extra-Scopes" not in headers
         assert "Authorization" not in headers
+        await _check_unsaid(made, seen)
         status, text = await fetch(made, "/apis/custom.example/v1/away")
         words = "the backend attempted to redirect this request, which is not permitted"
         assert (status, text) == (502, words)
+
+
+async def _check_unsaid(made: Stack, seen: list[dict[str, list[str]]]) -> None:
+    """A body of no named type is what the server behind takes for its own."""
+    config, unsaid = made.client_for("admin"), ("Accept", "Content-Type", "User-Agent")
+    async with (
+        aiohttp.ClientSession(skip_auto_headers=unsaid) as session,
+        session.post(
+            f"{config.server}/apis/custom.example/v1/things",
+            data=b"{}",
+            ssl=config.ssl_context() or True,
+        ) as answer,
+    ):
+        assert (await answer.json())["body"] == "{}"
+    assert not set(unsaid) & set(seen[-1])
 
 
 async def test_a_server_with_a_wrong_certificate_gets_no_requests(

@@ -18,7 +18,7 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.kubelet import forwarded_headers, relay
+from winkube.apiserver.kubelet import UNSAID, forwarded_headers, relay
 from winkube.base.types import JsonObject
 from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 
@@ -134,6 +134,7 @@ class Backends:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 auto_decompress=False,
+                skip_auto_headers=UNSAID,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
             )
