@@ -5,10 +5,11 @@ Services have no selector and their endpoints are written here.
 """
 
 import asyncio
+import contextlib
 import base64
 from typing import Any
 
-from winkube.api.errors import AlreadyExistsError
+from winkube.api.errors import AlreadyExistsError, NotFoundError
 from winkube.api.volumes import LOCAL_PATH
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
@@ -49,10 +50,13 @@ async def ensure_addons(state: ClusterState, client: ApiClient) -> None:
 
 
 async def _ensure(client: ApiClient, resource: Resource, obj: JsonObject) -> None:
+    """Make what is not there; a Service that is would be told that its address is taken."""
+    namespace = _SYSTEM if resource.namespaced else None
     try:
-        await client.create(resource, obj, namespace=_SYSTEM if resource.namespaced else None)
-    except AlreadyExistsError:
-        return
+        await client.get(resource, obj["metadata"]["name"], namespace=namespace)
+    except NotFoundError:
+        with contextlib.suppress(AlreadyExistsError):
+            await client.create(resource, obj, namespace=namespace)
 
 
 def _dns_service(state: ClusterState) -> JsonObject:

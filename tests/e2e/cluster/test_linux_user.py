@@ -37,9 +37,9 @@ def test_any_user_may_look_into_the_root_folder(cluster: Cluster, space: str) ->
         }
     )
 
-    def check() -> None:
+    def check() -> bool:
         phase = cluster.get("pod", "looker", "-n", space)["status"].get("phase")
-        assert phase in ("Succeeded", "Failed")
+        return phase in ("Succeeded", "Failed")
 
     eventually(check)
     assert cluster.kubectl("logs", "looker", "-n", space).stdout == "755\n"

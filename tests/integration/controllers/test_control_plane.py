@@ -39,7 +39,7 @@ def deployment(image: str = "iis:1", replicas: int = 3) -> JsonObject:
     }
 
 
-async def until(holds: Callable[[], Awaitable[object]], seconds: float = 10.0) -> None:
+async def until(holds: Callable[[], Awaitable[object]], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110 - only the server knows
             await asyncio.sleep(0.02)
