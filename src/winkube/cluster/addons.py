@@ -5,8 +5,8 @@ Services have no selector and their endpoints are written here.
 """
 
 import asyncio
-import contextlib
 import base64
+import contextlib
 from typing import Any
 
 from winkube.api.errors import AlreadyExistsError, NotFoundError
