@@ -62,11 +62,17 @@ class StatusWriter:
             await entry.settled.wait()
 
     def forget(self, uid: str) -> None:
-        self._entries.pop(uid, None)
+        """The pod is gone; whoever waits for its status has nothing left to wait for."""
+        entry = self._entries.pop(uid, None)
+        if entry is not None:
+            entry.settled.set()
 
     async def _write(self, uid: str) -> None:
         entry = self._entries.get(uid)
-        if entry is None or entry.gone or entry.sent == entry.wanted:
+        if entry is None:
+            return
+        if entry.gone or entry.sent == entry.wanted:
+            entry.settled.set()
             return
         status = entry.wanted
         patch = {key: None for key in _OPTIONAL if key not in status}

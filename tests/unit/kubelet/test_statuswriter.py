@@ -1,0 +1,61 @@
+"""Pod statuses reach the API server, and whoever waits for that is never left waiting."""
+
+import asyncio
+
+from winkube.base.types import JsonObject
+from winkube.client.resource import PODS
+from winkube.kubelet.pod.statuswriter import StatusWriter
+from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import running
+
+
+def make_pod(api: FakeApi) -> JsonObject:
+    metadata = {"name": "p", "namespace": "default"}
+    return api.seed(PODS, {"metadata": metadata, "spec": {}, "status": {"phase": "Pending"}})
+
+
+async def settled(writer: StatusWriter, uid: str) -> None:
+    async with asyncio.timeout(5):
+        await writer.settle(uid)
+
+
+async def test_the_newest_status_is_sent_before_settling() -> None:
+    api = FakeApi()
+    pod, writer = make_pod(api), StatusWriter(api)
+    for phase in ("Running", "Failed"):
+        writer.set(pod, {"phase": phase})
+    async with running(writer.run()):
+        await settled(writer, pod["metadata"]["uid"])
+    found = await api.get(PODS, "p", namespace="default")
+    assert found["status"]["phase"] == "Failed"
+
+
+async def test_a_pod_that_goes_ends_the_wait_for_its_status() -> None:
+    api = FakeApi()
+    pod, writer = make_pod(api), StatusWriter(api)
+    uid = pod["metadata"]["uid"]
+    writer.set(pod, {"phase": "Failed"})
+    async with asyncio.TaskGroup() as group:
+        group.create_task(settled(writer, uid))
+        await asyncio.sleep(0)
+        writer.forget(uid)
+
+
+async def test_a_status_that_returns_to_what_was_sent_is_settled() -> None:
+    api = FakeApi()
+    pod, writer = make_pod(api), StatusWriter(api)
+    for phase in ("Pending", "Running", "Pending"):
+        writer.set(pod, {"phase": phase})
+    async with running(writer.run()):
+        await settled(writer, pod["metadata"]["uid"])
+
+
+async def test_a_status_of_a_pod_that_is_gone_is_settled() -> None:
+    api = FakeApi()
+    pod, writer = make_pod(api), StatusWriter(api)
+    uid = pod["metadata"]["uid"]
+    await api.delete(PODS, "p", namespace="default", options={"gracePeriodSeconds": 0})
+    async with running(writer.run()):
+        for phase in ("Running", "Failed"):
+            writer.set(pod, {"phase": phase})
+            await settled(writer, uid)
