@@ -138,7 +138,9 @@ def nodes(
 def process(command: Sequence[str], log: Path) -> Iterator[int]:
     """Run ``command`` until the block ends; what it says goes to ``log``."""
     with log.open("ab") as out:
-        child = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        # Also a test that is killed leaves no servers behind.
+        bound = ["setpriv", "--pdeathsig", "TERM", *command]
+        child = subprocess.Popen(bound, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
     try:
         yield child.pid
     finally:
