@@ -10,46 +10,48 @@ from pathlib import Path
 from typing import Final
 
 from tests.conformance.images import make_linux_archive
-from tests.conformance.report import merge, read_report, to_table
+from tests.conformance.report import Result, merge, read_report, to_table
 from tests.conformance.run import GROUPS, Suite
 from tests.e2e.harness import find_kubectls
 
 ROOT: Final = Path(__file__).parents[2]
 # Debian's packages with the programs that the tests' images hold.
-PROGRAMS: Final = {
-    "curl": "curl",
-    "dig": "bind9-dnsutils",
-    "etcd": "etcd-server",
-    "nc.openbsd": "netcat-openbsd",
-}
+PACKAGES: Final = ("busybox-static", "curl", "bind9-dnsutils", "etcd-server", "netcat-openbsd")
 
 
 def main() -> int:
     arguments = _parse()
-    missing = [package for name, package in PROGRAMS.items() if shutil.which(name) is None]
-    if missing:
-        print(f"missing programs: apt-get install {' '.join(missing)}", file=sys.stderr)
+    if subprocess.run([ROOT / "tools" / "install-programs", *PACKAGES], check=False).returncode:
         return 1
     programs = _build()
     if programs is None:
         return 1
-    with tempfile.TemporaryDirectory(prefix="winkube-conformance-") as folder:
-        out = Path(arguments.out or folder).resolve()
-        out.mkdir(parents=True, exist_ok=True)
-        os.environ["KUBECONFIG"] = str(out / "kubeconfig")
-        try:
-            _winkube("up", "--name", arguments.name, "--linux", "2", "--windows", "0")
-            _load_images(programs, out, arguments.name)
-            suite = Suite(programs, out, _kubectl(arguments.kubectl), arguments.procs)
-            results = [
-                merge(group, [read_report(path) for path in suite.run(group, arguments.skip)])
-                for group in arguments.groups
-            ]
-        finally:
-            if not arguments.keep:
-                _winkube("down", "--name", arguments.name)
+    out = Path(arguments.out or tempfile.mkdtemp(prefix="winkube-conformance-")).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    results = _run(programs, out, arguments)
     print(to_table(results))
-    return 0 if all(not result.failed for result in results) else 1
+    # A group of which nothing ran has not passed: its name may be misspelt.
+    passed = all(result.passed and not result.failed for result in results)
+    if arguments.out or arguments.keep or not passed:
+        print(f"logs and reports: {out}")
+    else:
+        shutil.rmtree(out)
+    return 0 if passed else 1
+
+
+def _run(programs: Path, out: Path, arguments: argparse.Namespace) -> list[Result]:
+    os.environ["KUBECONFIG"] = str(out / "kubeconfig")
+    try:
+        _winkube("up", "--name", arguments.name, "--linux", "2", "--windows", "0")
+        _load_images(programs, out, arguments.name)
+        suite = Suite(programs, out, _kubectl(arguments.kubectl), arguments.procs)
+        return [
+            merge(group, [read_report(path) for path in suite.run(group, arguments.skip)])
+            for group in arguments.groups
+        ]
+    finally:
+        if not arguments.keep:
+            _winkube("down", "--name", arguments.name)
 
 
 def _parse() -> argparse.Namespace:
@@ -57,7 +59,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("groups", nargs="*", default=GROUPS, help="default: %(default)s")
     parser.add_argument("--name", default="conformance", help="the cluster's name")
     parser.add_argument("--keep", action="store_true", help="leave the cluster running")
-    parser.add_argument("--out", help="a folder that keeps logs and reports")
+    parser.add_argument(
+        "--out", help="a folder that keeps logs and reports (kept anyway when a test fails)"
+    )
     parser.add_argument("--kubectl", help="the kubectl of the cli tests; default: the newest here")
     parser.add_argument("--procs", type=int, default=5, help="tests at the same time")
     parser.add_argument("--skip", default="", help="expression of tests to leave out")
