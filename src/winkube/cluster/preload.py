@@ -9,6 +9,10 @@ import gc
 import importlib
 from typing import Final
 
+from winkube.facts.hns import features
+from winkube.facts.images import base_images
+from winkube.facts.windows import windows_versions
+
 MODULES: Final = (
     # The API server first: everybody waits for it.
     "winkube.apiserver.server",
@@ -34,5 +38,7 @@ def preload() -> None:
     gc.disable()
     for name in MODULES:
         importlib.import_module(name)
+    for ask in (windows_versions, features, base_images):
+        ask()  # the tables that every Windows node reads
     gc.freeze()
     gc.enable()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature
 from winkube.hns import v1
 from winkube.hns.config import HnsConfig
 from winkube.hns.dataplane.types import Dataplane, World
 from winkube.hns.document import PRIVATE, fold_keys
 from winkube.hns.endpoint import Endpoints, is_attached, link_of
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature
 from winkube.hns.guid import parse_guid
 from winkube.hns.loadbalancer import LoadBalancers
 from winkube.hns.namespace import Namespaces

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from winkube.hns.features import Version
+from winkube.facts.hns import HnsVersion
 
 
 @dataclass(frozen=True, slots=True)
 class HnsConfig:
     socket: Path
     state_dir: Path
-    version: Version
+    version: HnsVersion
     management_ip: str
     uplink: str = "eth0"
     netns_prefix: str = "hns-"

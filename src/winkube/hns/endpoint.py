@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature
 from winkube.hns import policy
 from winkube.hns.acl import plan_acls
 from winkube.hns.dataplane.rules import rules_for_endpoint
@@ -25,7 +26,6 @@ from winkube.hns.document import (
     text_of,
 )
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature
 from winkube.hns.guid import guid_or_new, parse_guid, short
 from winkube.hns.registry import ENDPOINT, NETWORK, Registry
 

@@ -3,12 +3,12 @@
 from typing import Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature
 from winkube.hns.dataplane.rules import Frontend, merge, rules_for_frontend
 from winkube.hns.dataplane.types import Rules
 from winkube.hns.document import fold_keys, list_of, number_of, parse_ip, public
 from winkube.hns.endpoint import Endpoints, address_of, is_attached, is_remote
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature
 from winkube.hns.guid import guid_or_new, parse_guid
 from winkube.hns.policy import SCTP, TCP, UDP, parse_port
 from winkube.hns.registry import BALANCER, ENDPOINT, NETWORK, Registry

@@ -5,6 +5,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature
 from winkube.hns import policy
 from winkube.hns.dataplane.types import Bridge
 from winkube.hns.document import (
@@ -19,7 +20,6 @@ from winkube.hns.document import (
 )
 from winkube.hns.endpoint import Endpoints
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature
 from winkube.hns.guid import guid_or_new, new_guid, short
 from winkube.hns.registry import ENDPOINT, NETWORK, Registry
 

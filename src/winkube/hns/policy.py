@@ -10,9 +10,9 @@ from enum import Enum
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature, HnsVersion, supports
 from winkube.hns.document import fold_keys, list_of, number_of, parse_ip, parse_prefix
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature, Version, supports
 
 
 class Effect(Enum):
@@ -68,7 +68,7 @@ MAX_PORT: Final = 65535
 
 
 def check_policies(
-    policies: Iterable[object], table: dict[str, PolicyType], version: Version
+    policies: Iterable[object], table: dict[str, PolicyType], version: HnsVersion
 ) -> list[JsonObject]:
     """Normalise ``{Type, Settings}`` items; a type nobody knows, or newer than this HNS, fails."""
     spelling = {name.casefold(): name for name in table}

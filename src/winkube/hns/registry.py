@@ -8,11 +8,11 @@ from typing import Final
 
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
+from winkube.facts.hns import Feature, schema_version, supports
 from winkube.hns.config import HnsConfig
 from winkube.hns.dataplane.types import Dataplane
 from winkube.hns.document import PRIVATE, to_filetime
 from winkube.hns.errors import Code, HnsError
-from winkube.hns.features import Feature, schema_version, supports
 from winkube.hns.store import MemoryStore
 
 NETWORK, ENDPOINT, NAMESPACE = "Network", "Endpoint", "Namespace"

@@ -1,21 +1,16 @@
-"""Which Windows an emulated host says it is; everything version-dependent asks here.
-
-Builds and labels: kubernetes.io Windows compatibility table; the host/image rule is hcsshim's
-``osversion.CheckHostAndContainerCompat`` for process isolation.
-"""
+"""Which Windows an emulated host says it is; what such a Windows can do is in winkube.facts."""
 
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
 
 from winkube.base.errors import WinkubeError
-
-WS2022, WS2025 = 20348, 26100
+from winkube.facts.windows import runs_image, windows_versions
 
 
 class UnknownPersonalityError(WinkubeError):
     def __init__(self, key: str) -> None:
         super().__init__(
-            f"unknown Windows version {key!r}: choose one of {', '.join(sorted(PERSONALITIES))}"
+            f"unknown Windows version {key!r}: choose one of {', '.join(sorted(personalities()))}"
         )
 
 
@@ -39,26 +34,28 @@ class Personality:
 
     def runs_image_build(self, image_build: int) -> bool:
         """Whether process isolation starts an image of this build on this host."""
-        if self.build <= WS2022:
-            return image_build == self.build
-        oldest = WS2022 if self.build <= WS2025 else WS2025
-        return oldest <= image_build <= self.build
+        return runs_image(self.build, image_build)
 
 
-PERSONALITIES: Final[dict[str, Personality]] = {
-    p.key: p
-    for p in (
-        Personality("1709", "Windows Server Datacenter", 16299, 2045, (7, 1), "1709"),
-        Personality("1803", "Windows Server Datacenter", 17134, 2208, (7, 2), "1803"),
-        Personality("ltsc2019", "Windows Server 2019 Datacenter", 17763, 6893, (9, 5), "1809"),
-        Personality("ltsc2022", "Windows Server 2022 Datacenter", 20348, 3207, (13, 3), "21H2"),
-        Personality("ltsc2025", "Windows Server 2025 Datacenter", 26100, 3194, (15, 5), "24H2"),
-    )
-}
+@cache
+def personalities() -> dict[str, Personality]:
+    """By key, the versions that a machine can be: those whose HNS and words are known."""
+    return {
+        version.emulated.key: Personality(
+            key=version.emulated.key,
+            product_name=version.emulated.product,
+            build=version.build,
+            revision=version.emulated.revision,
+            hns_version=version.hns,
+            release_id=version.emulated.release,
+        )
+        for version in windows_versions()
+        if version.emulated is not None and version.hns is not None
+    }
 
 
 def find_personality(key: str) -> Personality:
     try:
-        return PERSONALITIES[key]
+        return personalities()[key]
     except KeyError:
         raise UnknownPersonalityError(key) from None

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from winkube.base.types import JsonObject
-from winkube.hns.features import Feature, supports
+from winkube.facts.hns import Feature, supports
 from winkube.proxy.hnsapi import SCHEMA_2_0
 from winkube.proxy.service import Backend, ServicePort
 

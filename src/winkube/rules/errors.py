@@ -1,8 +1,6 @@
-"""What can be wrong with the knowledge base or with a question to it.
+"""What can be wrong with a question to the knowledge base (wrong data: winkube.facts.errors).
 
 RulesError
-├── DataError       a rule or a table cannot be used
-├── VersionError    a version or a range of versions cannot be read
 ├── TargetError     a target names something that does not exist
 └── UnknownRuleError
 """
@@ -14,18 +12,6 @@ from winkube.base.errors import WinkubeError
 
 class RulesError(WinkubeError):
     pass
-
-
-class DataError(RulesError):
-    def __init__(self, file: str, entry: str, problem: str) -> None:
-        super().__init__(f"{file}: {entry}: {problem}")
-        self.file, self.entry, self.problem = file, entry, problem
-
-
-class VersionError(RulesError):
-    def __init__(self, text: str) -> None:
-        super().__init__(f"not a version or range of versions: {text!r}")
-        self.text = text
 
 
 class TargetError(RulesError):

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from winkube.facts.windows import name_of_build, windows_versions
 from winkube.rules.model import Effect, Holds, Rule
-from winkube.rules.tables import name_of_build, windows_versions
 
 EFFECTS: Final = {
     Effect.IGNORED: ("accepted, and ignored on Windows", "会被接受，但在 Windows 上被忽略"),

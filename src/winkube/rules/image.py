@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from winkube.rules.tables import builds_by_word
+from winkube.facts.windows import builds_by_word
 
 _WINDOWS_REPOSITORY: Final = re.compile(
     r"^(mcr\.microsoft\.com/(windows|dotnet/framework|businesscentral|mssql/server/windows|"

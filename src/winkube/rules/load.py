@@ -61,7 +61,9 @@ from typing import Any, Final
 
 import yaml
 
-from winkube.rules.errors import DataError, RulesError, UnknownRuleError
+from winkube.facts.errors import DataError, FactsError
+from winkube.facts.version import parse_range
+from winkube.rules.errors import RulesError, UnknownRuleError
 from winkube.rules.model import (
     Builds,
     Effect,
@@ -76,11 +78,10 @@ from winkube.rules.model import (
 )
 from winkube.rules.paths import parse_pattern
 from winkube.rules.predicate import parse_conditions
-from winkube.rules.tables import DATA, NETWORKS, RUNTIMES
-from winkube.rules.target import parse_build
+from winkube.rules.target import NETWORKS, RUNTIMES, parse_build
 from winkube.rules.templates.registry import TEMPLATES
-from winkube.rules.version import parse_range
 
+DATA: Final = FilePath(__file__).parent / "data"
 _ID: Final = re.compile(r"WIN-(POD|SEC|VOL|NET|DNS|SVC|NODE|IMG|SCHED|RES|VER|API)-\d{3}", re.ASCII)
 _NEEDED: Final = frozenset(
     [
@@ -130,7 +131,14 @@ def load_file(path: FilePath) -> Iterator[Rule]:
         name = entry.get("id") if isinstance(entry, dict) else None
         try:
             yield parse_rule(entry, path.name)
-        except (RulesError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except (
+            FactsError,
+            RulesError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as error:
             raise DataError(path.name, name or f"entry {index}", _sentence(error)) from error
 
 

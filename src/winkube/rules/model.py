@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from winkube.rules.version import Version, VersionRange
+from winkube.facts.version import Version, VersionRange
 
 if TYPE_CHECKING:
     from winkube.rules.predicate import Condition

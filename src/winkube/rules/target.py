@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.version import LATEST, Version, parse_version
+from winkube.facts.windows import (
+    builds_by_word,
+    name_of_build,
+    unsupported_reason,
+    windows_versions,
+)
 from winkube.rules.errors import TargetError
 from winkube.rules.model import Target
 from winkube.rules.paths import first
-from winkube.rules.tables import (
-    LATEST,
-    NETWORKS,
-    RUNTIMES,
-    builds_by_word,
-    name_of_build,
-    windows_versions,
-)
-from winkube.rules.version import Version, parse_version
 
+NETWORKS: Final = ("l2bridge", "overlay", "transparent", "l2tunnel", "nat")
+RUNTIMES: Final = ("containerd", "docker", "cri-dockerd")
 DEFAULT_WINDOWS: Final = "ws2022"
 _BUILD: Final = re.compile(r"(?:10\.0\.)?(\d{5})(?:\.\d+)?")
 
@@ -56,10 +56,7 @@ def usual_build(version: Version) -> int:
 
 def to_unsupported(target: Target) -> str:
     """Why a target cannot exist; empty if it can."""
-    for version in windows_versions():
-        if version.build == target.windows and target.kubernetes not in version.kubernetes:
-            return f"{version.product} is supported by Kubernetes {version.kubernetes}"
-    return ""
+    return unsupported_reason(target.kubernetes, target.windows)
 
 
 def parse_build(word: str) -> int:

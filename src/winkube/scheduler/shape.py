@@ -14,6 +14,7 @@ import orjson
 from winkube.api.meta import controller_of, get_condition, key_of, labels_of, namespace_of, uid_of
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
+from winkube.facts.images import base_images
 from winkube.scheduler.resources import (
     Resources,
     container_needs,
@@ -29,14 +30,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 Port = tuple[str, str, int]
 Owner = tuple[str, str, str]
 
-# Images that are built in, by how their names begin.
-_SYSTEMS: Final = {
-    "winkube.local/": "linux",
-    "mcr.microsoft.com/windows": "windows",
-    "microsoft/iis": "windows",
-    "microsoft/windowsservercore": "windows",
-    "microsoft/nanoserver": "windows",
-}
+_OWN_IMAGES: Final = "winkube.local/"  # built in, for Linux
 
 _SPEC_FIELDS: Final = (
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints",
@@ -190,13 +184,17 @@ def _images(spec: JsonObject) -> Iterable[str]:
 
 def _image_system(images: Iterable[str]) -> str:
     """The one operating system that the names of the images speak of, if they do."""
-    systems = {
-        system
-        for image in images
-        for start, system in _SYSTEMS.items()
-        if image.removeprefix("docker.io/").startswith(start)
-    }
+    systems = {_system_of(image) for image in images} - {""}
     return systems.pop() if len(systems) == 1 else ""
+
+
+def _system_of(image: str) -> str:
+    if image.removeprefix("docker.io/").startswith(_OWN_IMAGES):
+        return "linux"
+    folder, _, last = image.partition("@")[0].rpartition("/")
+    repository = f"{folder}/{last.partition(':')[0]}"
+    known = base_images()
+    return "windows" if repository in known or f"docker.io/{repository}" in known else ""
 
 
 def _claims(pod: JsonObject) -> Iterable[str]:

@@ -6,9 +6,8 @@ import pytest
 import yaml
 
 from winkube.rules.engine import check
-from winkube.rules.load import load_rules
+from winkube.rules.load import DATA, load_rules
 from winkube.rules.model import Rule, Severity, Target
-from winkube.rules.tables import DATA
 from winkube.rules.target import parse_targets
 from winkube.rules.templates.registry import TEMPLATES
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from winkube.rules.load import load_rules
-from winkube.rules.tables import DATA
+from winkube.rules.load import DATA, load_rules
 
 ROOT = Path(__file__).parents[3]
 SCANS = sorted((ROOT / "tests" / "data" / "rule-sources").glob("*.json"))

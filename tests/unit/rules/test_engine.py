@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
+from winkube.facts.errors import DataError
 from winkube.rules.engine import check
-from winkube.rules.errors import DataError, UnknownRuleError
+from winkube.rules.errors import UnknownRuleError
 from winkube.rules.load import find_rule, load_file
 from winkube.rules.model import to_text
 from winkube.rules.target import parse_target, parse_targets

@@ -1,8 +1,9 @@
 import pytest
 
+from winkube.facts.version import LATEST, Version, parse_range
+from winkube.facts.windows import runs_image
 from winkube.rules.errors import TargetError
 from winkube.rules.model import Holds
-from winkube.rules.tables import LATEST, runs_image
 from winkube.rules.target import (
     parse_build,
     parse_target,
@@ -10,7 +11,6 @@ from winkube.rules.target import (
     targets_of_nodes,
     to_unsupported,
 )
-from winkube.rules.version import Version, parse_range
 
 
 def test_the_default_target_is_the_current_stable() -> None:

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.errors import VersionError
+from winkube.facts.version import Version, VersionRange, parse_range, parse_version
+from winkube.facts.windows import name_of_build, unsupported_reason
 from winkube.rules.context import Context
-from winkube.rules.errors import TargetError, VersionError
+from winkube.rules.errors import TargetError
 from winkube.rules.model import Hit, Path
 from winkube.rules.paths import first
-from winkube.rules.tables import name_of_build, windows_versions
 from winkube.rules.target import parse_build
-from winkube.rules.version import Version, VersionRange, parse_range, parse_version
 
 _KUBELET: Final[Path] = ("status", "nodeInfo", "kubeletVersion")
 _KERNEL: Final[Path] = ("status", "nodeInfo", "kernelVersion")
@@ -36,22 +37,16 @@ def node_supported(found: JsonObject, params: None, context: Context) -> Iterato
         build = parse_build(kernel)
     except TargetError:
         return
-    if not _is_supported(version, build):
+    if unsupported_reason(version, build):
         yield Hit(_KERNEL, f"{name_of_build(build)} with Kubernetes {version}")
 
 
 def target_supported(found: JsonObject, params: None, context: Context) -> Iterator[Hit]:
     """A target that names a Windows which its Kubernetes does not support."""
     target = context.target
-    if not _is_supported(target.kubernetes, target.windows):
+    if unsupported_reason(target.kubernetes, target.windows):
         detail = f"{name_of_build(target.windows)} with Kubernetes {target.kubernetes}"
         yield Hit(("spec",), detail)
-
-
-def _is_supported(version: Version, build: int) -> bool:
-    """Builds nobody has listed are not judged."""
-    known = [entry for entry in windows_versions() if entry.build == build]
-    return not known or any(version in entry.kubernetes for entry in known)
 
 
 def _version_of(node: JsonObject) -> Version | None:

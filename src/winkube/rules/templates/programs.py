@@ -4,15 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.life import flag_lives, gate_lives, has_flags_of
 from winkube.rules.context import Context
 from winkube.rules.model import Hit, Path
 from winkube.rules.paths import find, first, parse_pattern
-from winkube.rules.tables import load_table
-from winkube.rules.version import VersionRange, parse_range
 
 _FLAG: Final = re.compile(r"(?<![\w-])--?([a-z][a-z0-9-]+)")
 _WORDS: Final = (
@@ -32,7 +30,7 @@ class Program:
 
 def parse_program(params: Mapping[str, Any]) -> Program:
     name = str(params["program"])
-    if name not in load_table("flags"):
+    if not has_flags_of(name):
         raise KeyError(f"unknown program {name}")
     return Program(name, re.compile(rf"(^|[\\/\s\"']){re.escape(name)}(\.exe)?($|[\s\"'])"))
 
@@ -86,7 +84,7 @@ def flags_of_kubeadm(found: JsonObject, params: Program, context: Context) -> It
 
 
 def _judge_flag(program: str, flag: str, path: Path, context: Context) -> Iterator[Hit]:
-    known = _lives("flags", program).get(flag)
+    known = flag_lives(program).get(flag)
     if known is not None and context.target.kubernetes not in known:
         yield Hit(path, f"--{flag}: {program} {known}")
 
@@ -95,15 +93,9 @@ def feature_gates(found: JsonObject, params: None, context: Context) -> Iterator
     """Feature gates of Windows that the target's version does not know."""
     gates = first(found, "featureGates")
     for gate in gates if isinstance(gates, dict) else ():
-        known = _lives("feature-gates", "gates").get(gate)
+        known = gate_lives().get(gate)
         if known is not None and context.target.kubernetes not in known:
             yield Hit(("featureGates", gate), f"{gate}: Kubernetes {known}")
-
-
-@cache
-def _lives(table: str, part: str) -> dict[str, VersionRange]:
-    entries = load_table(table)[part]
-    return {name: parse_range(entry["kubernetes"]) for name, entry in entries.items()}
 
 
 def flannel_vxlan(found: JsonObject, params: None, context: Context) -> Iterator[Hit]:

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.life import api_version_lives
+from winkube.facts.windows import name_of_build, runs_image, windows_versions
 from winkube.rules.context import Context
 from winkube.rules.errors import TargetError
 from winkube.rules.image import build_of_image
 from winkube.rules.model import Hit
 from winkube.rules.paths import find, parse_pattern
 from winkube.rules.placement import BUILD_LABEL
-from winkube.rules.tables import api_version_lives, name_of_build, runs_image, windows_versions
 from winkube.rules.target import parse_build
 
 _IMAGES: Final = parse_pattern("spec.allContainers[*].image")

@@ -1,7 +1,7 @@
 """Images that are never downloaded: their names stand for parts of the emulation.
 
 Base-OS images resolve to the emulated base of the build their tag names; the IIS images are that
-base with our own web server. Builds by tag: the tables of Microsoft's container registry.
+base with our own web server.
 """
 
 import hashlib
@@ -10,43 +10,15 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.machines.personality import PERSONALITIES, Personality
+from winkube.facts.images import base_images
+from winkube.facts.windows import builds_by_tag
+from winkube.machines.personality import Personality, personalities
 from winkube.runtime.oci.errors import BuildMismatchError, ImageNotFoundError
 from winkube.runtime.oci.model import Image, ImageConfig, to_config
 from winkube.runtime.oci.reference import Reference
 
 SERVERCORE, NANOSERVER, WINDOWS, IIS = "servercore", "nanoserver", "windows", "iis"
 
-_REPOSITORIES: Final = {
-    "mcr.microsoft.com/windows": WINDOWS,
-    "mcr.microsoft.com/windows/server": WINDOWS,
-    "mcr.microsoft.com/windows/servercore": SERVERCORE,
-    "mcr.microsoft.com/windows/servercore/insider": SERVERCORE,
-    "mcr.microsoft.com/windows/nanoserver": NANOSERVER,
-    "mcr.microsoft.com/windows/nanoserver/insider": NANOSERVER,
-    "mcr.microsoft.com/windowsservercore": SERVERCORE,
-    "mcr.microsoft.com/nanoserver": NANOSERVER,
-    "docker.io/microsoft/windowsservercore": SERVERCORE,
-    "docker.io/microsoft/nanoserver": NANOSERVER,
-    "mcr.microsoft.com/windows/servercore/iis": IIS,
-    "docker.io/microsoft/iis": IIS,
-}
-# Parts of tags that name a release; those without a personality are known, and never fit.
-_BUILDS: Final = {
-    "ltsc2016": 14393,
-    "1607": 14393,
-    "sac2016": 14393,
-    "1709": 16299,
-    "1803": 17134,
-    "1809": 17763,
-    "ltsc2019": 17763,
-    "1903": 18362,
-    "1909": 18363,
-    "2004": 19041,
-    "20h2": 19042,
-    "ltsc2022": 20348,
-    "ltsc2025": 26100,
-}
 _VERSION: Final = re.compile(r"10\.0\.(\d{4,6})(?:\.(\d+))?")
 _USERS: Final = {NANOSERVER: "ContainerUser"}
 _COMMANDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
@@ -65,19 +37,19 @@ class Builtin:
 
 
 def find_kind(reference: Reference) -> str | None:
-    return _REPOSITORIES.get(reference.name)
+    return base_images().get(reference.name)
 
 
 def personality_of(build: int) -> Personality | None:
-    return next((p for p in PERSONALITIES.values() if p.build == build), None)
+    return next((p for p in personalities().values() if p.build == build), None)
 
 
 def _build_of(tag: str) -> int | None:
     version = _VERSION.search(tag)
     if version:
         return int(version[1])
-    words = re.split(r"[-_.]", tag.lower())
-    return next((_BUILDS[word] for word in words if word in _BUILDS), None)
+    builds = builds_by_tag()
+    return next((builds[word] for word in re.split(r"[-_.]", tag.lower()) if word in builds), None)
 
 
 def resolve(reference: Reference, host: Personality) -> Builtin | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from winkube.hns.features import FEATURES, Feature, schema_version, supports
+from winkube.facts.hns import Feature, features, schema_version, supports
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,12 @@ def test_minor_numbers_count_only_at_the_bound(
 
 
 def test_every_feature_has_a_range() -> None:
-    assert set(FEATURES) == set(Feature)
-    assert all(FEATURES.values())
+    assert set(features()) == set(Feature)
+    assert all(features().values())
 
 
 def test_schema_versions_follow_builds() -> None:
     assert schema_version((9, 5)) == (2, 0)
     assert schema_version((13, 3)) == (2, 11)
+    assert schema_version((15, 5)) == (2, 16)
     assert schema_version((7, 2)) == (1, 0)

@@ -1,7 +1,7 @@
 import pytest
 
-from winkube.rules.errors import VersionError
-from winkube.rules.version import Version, parse_range, parse_version
+from winkube.facts.errors import VersionError
+from winkube.facts.version import Version, parse_range, parse_version
 
 
 @pytest.mark.parametrize(

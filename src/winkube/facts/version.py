@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.rules.errors import VersionError
+from winkube.facts.errors import VersionError
 
 _NEWEST_PATCH: Final = 10_000
 _VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,5}))?(?:[-+].*)?")
@@ -32,6 +32,10 @@ class Version:
     def __str__(self) -> str:
         patch = "" if self.patch is None else f".{self.patch}"
         return f"{self.major}.{self.minor}{patch}"
+
+
+OLDEST: Final = Version(1, 5)  # the first that had Windows nodes, and the last that is known
+LATEST: Final = Version(1, 37)
 
 
 def parse_version(text: str) -> Version:
