@@ -5,24 +5,24 @@ adopted, one of ours that stopped matching is released; neither happens while th
 deleted (kubernetes: controller_ref_manager.go).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from winkube.api.errors import InvalidError, NotFoundError
 from winkube.api.meta import (
     controller_of,
     is_deleting,
-    labels_of,
     name_of,
     namespace_of,
     owner_references,
     to_owner_reference,
     uid_of,
 )
-from winkube.api.selectors import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.resource import Resource
 from winkube.client.rest import ApiClient
+
+Predicate = Callable[[JsonObject], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,16 @@ class Claims:
     release: tuple[JsonObject, ...] = ()
 
 
-def plan_claims(
-    owner: JsonObject, selector: LabelSelector, candidates: Iterable[JsonObject]
-) -> Claims:
+def plan_claims(owner: JsonObject, wants: Predicate, candidates: Iterable[JsonObject]) -> Claims:
     owned: list[JsonObject] = []
     adopt: list[JsonObject] = []
     release: list[JsonObject] = []
     for obj in candidates:
         controller = controller_of(obj)
-        matches = selector.matches(labels_of(obj))
         if controller is not None:
             if controller.get("uid") == uid_of(owner):
-                (owned if matches or is_deleting(owner) else release).append(obj)
-        elif matches and not is_deleting(owner) and not is_deleting(obj):
+                (owned if wants(obj) or is_deleting(owner) else release).append(obj)
+        elif wants(obj) and not is_deleting(owner) and not is_deleting(obj):
             adopt.append(obj)
     return Claims(tuple(owned), tuple(adopt), tuple(release))
 

@@ -8,7 +8,9 @@ so long that the cache can be trusted more than the memory (kubernetes: controll
 from dataclasses import dataclass, field
 from typing import Final
 
+from winkube.api.meta import is_deleting, uid_of
 from winkube.base.clock import Clock
+from winkube.base.types import JsonObject
 
 FORGET_SECONDS: Final = 300.0
 
@@ -51,6 +53,13 @@ class Expectations:
         expected = self._expected.get(key)
         if expected is not None:
             expected.deletions.discard(uid)
+
+    def observe(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        """Take note of what the cache shows."""
+        if old is None and new is not None:
+            self.created(key)
+        if new is None or is_deleting(new):
+            self.deleted(key, uid_of(new or old or {}))
 
     def forget(self, key: str) -> None:
         self._expected.pop(key, None)

@@ -1,25 +1,67 @@
-"""Pods made and removed for an owner, with the events that say so (upstream: RealPodControl)."""
+"""Pods made and removed for an owner, with the events that say so (upstream: RealPodControl).
 
-from typing import Any
+Whatever is asked for is expected: until the cache shows it, the owner is not to be touched again.
+"""
 
-from winkube.api.errors import ApiError, ForbiddenError, NotFoundError
-from winkube.api.meta import name_of, namespace_of
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final
+
+from winkube.api.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from winkube.api.meta import key_of, name_of, namespace_of, uid_of
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import PODS
+from winkube.controllers.batch import Failure, all_at_once, first_failure, slow_start
 from winkube.controllers.controller import Controller
+from winkube.controllers.expectations import Expectations
 
-Failure = ApiError | TransportError
+Prepare = Callable[[JsonObject], Awaitable[None]]
+# The pod is gone, or another has its name.
+_GONE: Final = (NotFoundError, ConflictError)
 
 
 class PodControl:
     """Speaks for one controller; failures are returned, so that a batch can be finished."""
 
-    def __init__(self, controller: Controller) -> None:
+    def __init__(self, controller: Controller, expected: Expectations) -> None:
         self._controller = controller
         self._client = controller.client
+        self._expected = expected
 
-    async def create(self, owner: JsonObject, pod: JsonObject) -> Failure | None:
+    async def create(
+        self, owner: JsonObject, count: int, pods: Iterable[JsonObject]
+    ) -> tuple[int, Failure | None]:
+        """How many were made, and why not all: in batches that double while they succeed."""
+        key, todo = key_of(owner), iter(pods)
+        self._expected.expect_creations(key, count)
+        done, failure = await slow_start(count, lambda: self._create_one(owner, next(todo)))
+        self._expected.created(key, count - done)
+        return done, None if is_ending_namespace(failure) else failure
+
+    async def delete(
+        self, owner: JsonObject, pods: Sequence[JsonObject], prepare: Prepare | None = None
+    ) -> tuple[list[JsonObject], Failure | None]:
+        """Which are leaving, and why not all; ``prepare`` is done to each first."""
+        key = key_of(owner)
+        for pod in pods:
+            self._expected.expect_deletion(key, uid_of(pod))
+
+        async def delete_one(pod: JsonObject) -> Failure | None:
+            failure = await _attempt(prepare, pod) if prepare is not None else None
+            failure = failure or await self._delete_one(owner, pod)
+            if failure is not None:
+                self._expected.deleted(key, uid_of(pod))
+            return failure
+
+        return _sort_out(pods, await all_at_once(pods, delete_one))
+
+    async def stop(
+        self, owner: JsonObject, pods: Sequence[JsonObject]
+    ) -> tuple[list[JsonObject], Failure | None]:
+        """As ``delete``, for an owner that has ended and will not count on what comes of it."""
+        return _sort_out(pods, await all_at_once(pods, lambda pod: self._delete_one(owner, pod)))
+
+    async def _create_one(self, owner: JsonObject, pod: JsonObject) -> Failure | None:
         try:
             created = await self._client.create(PODS, pod, namespace=namespace_of(owner))
         except (ApiError, TransportError) as error:
@@ -29,11 +71,13 @@ class PodControl:
         self._say(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(created)}")
         return None
 
-    async def delete(self, owner: JsonObject, pod: JsonObject) -> Failure | None:
-        """Ask for the pod's end; one that is gone already is a NotFoundError."""
+    async def _delete_one(self, owner: JsonObject, pod: JsonObject) -> Failure | None:
+        options = {"preconditions": {"uid": uid_of(pod)}}
         try:
-            await self._client.delete(PODS, name_of(pod), namespace=namespace_of(pod))
-        except NotFoundError as error:
+            await self._client.delete(
+                PODS, name_of(pod), namespace=namespace_of(pod), options=options
+            )
+        except _GONE as error:
             return error
         except (ApiError, TransportError) as error:
             self._say(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
@@ -41,8 +85,24 @@ class PodControl:
         self._say(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
         return None
 
-    def _say(self, owner: JsonObject, *words: Any) -> None:
+    def _say(self, owner: JsonObject, *words: str) -> None:
         self._controller.event(owner, *words)
+
+
+async def _attempt(step: Prepare, pod: JsonObject) -> Failure | None:
+    try:
+        await step(pod)
+    except (ApiError, TransportError) as error:
+        return error
+    return None
+
+
+def _sort_out(
+    pods: Sequence[JsonObject], results: Sequence[Failure | None]
+) -> tuple[list[JsonObject], Failure | None]:
+    failures = [None if isinstance(each, _GONE) else each for each in results]
+    leaving = [pod for pod, failure in zip(pods, failures, strict=True) if failure is None]
+    return leaving, first_failure(failures)
 
 
 def is_ending_namespace(error: Exception | None) -> bool:

@@ -6,33 +6,31 @@ failure and not hundreds; surplus pods are deleted worst first. Between asking f
 seeing it in the cache the set is not touched again (expectations).
 """
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from winkube.api.errors import ApiError, ConflictError, ForbiddenError, NotFoundError
+from winkube.api.errors import NotFoundError
 from winkube.api.meta import (
     annotations_of,
     controller_of,
     find_condition,
     is_deleting,
-    key_of,
     labels_of,
     name_of,
-    namespace_of,
-    uid_of,
 )
-from winkube.api.selectors import LabelSelector, from_label_selector, from_match_labels
+from winkube.api.selectors import from_match_labels
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
-from winkube.client.errors import TransportError
 from winkube.client.resource import PODS, REPLICASETS, REPLICATIONCONTROLLERS, Resource
-from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.adoption import Predicate
+from winkube.controllers.batch import Failure
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.dependents import Dependents, selects, to_predicate
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+from winkube.controllers.indexes import OWNER
+from winkube.controllers.pod_control import PodControl
 from winkube.controllers.pods import (
     available_in,
     is_active,
@@ -45,7 +43,6 @@ from winkube.controllers.pods import (
 
 BURST: Final = 500
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-Failure = ApiError | TransportError
 _PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
@@ -146,38 +143,13 @@ class ReplicaSetController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._sets = self.follow(self.resource)
-        add_owner_indexes(self._sets)
-        self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
-        self._pods.on_change(self._pod_changed)
         self._expected = Expectations(context.clock)
+        self._control = PodControl(self, self._expected)
+        self._pods = Dependents(self, PODS, self._sets, self.kind, self.wants)
+        self._pods.follow(self._expected.observe)
 
-    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for pod in (old, new):
-            if pod is None:
-                continue
-            owner = controller_of(pod)
-            if owner is not None:
-                if owner.get("kind") == self.kind:
-                    owner_key = f"{namespace_of(pod)}/{owner['name']}"
-                    self._observe(owner_key, old, new)
-                    self.queue.add(owner_key)
-            elif pod is new:
-                self._queue_adopters(pod)
-
-    def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if old is None and new is not None:
-            self._expected.created(owner)
-        if new is None or is_deleting(new):
-            self._expected.deleted(owner, uid_of(new or old or {}))
-
-    def _queue_adopters(self, pod: JsonObject) -> None:
-        for candidate in self._sets.by_index(NAMESPACE, namespace_of(pod)):
-            if self.selector(candidate).matches(labels_of(pod)):
-                self.queue.add(key_of(candidate))
-
-    def selector(self, replica_set: JsonObject) -> LabelSelector:
-        return from_label_selector(replica_set["spec"].get("selector"))
+    def wants(self, replica_set: JsonObject) -> Predicate:
+        return selects(replica_set)
 
     async def reconcile(self, key: str) -> None:
         replica_set = self._sets.get(key)
@@ -185,93 +157,29 @@ class ReplicaSetController(Controller):
             self._expected.forget(key)
             return
         ready = self._expected.satisfied(key)
-        pods = [pod for pod in await self._claim(replica_set) if is_active(pod)]
+        pods = [pod for pod in await self._pods.claim(replica_set) if is_active(pod)]
         failure = None
         if ready and not is_deleting(replica_set):
-            failure = await self._scale(key, replica_set, pods)
+            failure = await self._scale(replica_set, pods)
         await self._write_status(key, replica_set, pods, failure)
         if failure is not None:
             raise failure
 
-    async def _claim(self, replica_set: JsonObject) -> tuple[JsonObject, ...]:
-        candidates = (
-            *self._pods.by_index(OWNER, uid_of(replica_set)),
-            *self._pods.by_index(ORPHANS, namespace_of(replica_set)),
-        )
-        claims = plan_claims(replica_set, self.selector(replica_set), candidates)
-        return await apply_claims(self.client, PODS, replica_set, claims)
-
-    async def _scale(
-        self, key: str, replica_set: JsonObject, pods: Sequence[JsonObject]
-    ) -> Failure | None:
+    async def _scale(self, replica_set: JsonObject, pods: Sequence[JsonObject]) -> Failure | None:
         wanted = replica_set["spec"].get("replicas", 1)
         plan = plan_replicas(wanted, pods, self._related(replica_set))
         if plan.create:
-            return await self._create(key, replica_set, plan.create)
-        if plan.delete:
-            return await self._delete(key, replica_set, plan.delete)
-        return None
+            template, prefix = replica_set["spec"]["template"], f"{name_of(replica_set)}-"
+            new = (pod_from_template(template, replica_set, prefix) for _ in range(plan.create))
+            return (await self._control.create(replica_set, plan.create, new))[1]
+        return (await self._control.delete(replica_set, plan.delete))[1]
 
     def _related(self, replica_set: JsonObject) -> Iterable[JsonObject]:
         owner = controller_of(replica_set)
         if owner is None:
-            return self._pods.by_index(OWNER, uid_of(replica_set))
+            return self._pods.of(replica_set)
         siblings = self._sets.by_index(OWNER, owner["uid"])
-        return [pod for each in siblings for pod in self._pods.by_index(OWNER, uid_of(each))]
-
-    async def _create(self, key: str, replica_set: JsonObject, count: int) -> Failure | None:
-        self._expected.expect_creations(key, count)
-
-        async def create_one() -> Failure | None:
-            pod = pod_from_template(
-                replica_set["spec"]["template"], replica_set, f"{name_of(replica_set)}-"
-            )
-            try:
-                created = await self.client.create(PODS, pod, namespace=namespace_of(replica_set))
-            except (ApiError, TransportError) as error:
-                return error
-            self.event(
-                replica_set, "Normal", "SuccessfulCreate", f"Created pod: {name_of(created)}"
-            )
-            return None
-
-        done, failure = await slow_start(count, create_one)
-        self._expected.created(key, count - done)
-        if failure is None:
-            return None
-        if isinstance(failure, ForbiddenError) and "because it is being terminated" in str(failure):
-            return None
-        self.event(replica_set, "Warning", "FailedCreate", f"Error creating: {failure}")
-        return failure
-
-    async def _delete(
-        self, key: str, replica_set: JsonObject, pods: Sequence[JsonObject]
-    ) -> Failure | None:
-        failures: list[Failure] = []
-        for pod in pods:
-            self._expected.expect_deletion(key, uid_of(pod))
-
-        async def delete_one(pod: JsonObject) -> None:
-            options = {"preconditions": {"uid": uid_of(pod)}}
-            try:
-                await self.client.delete(
-                    PODS, name_of(pod), namespace=namespace_of(pod), options=options
-                )
-            except (NotFoundError, ConflictError):
-                self._expected.deleted(key, uid_of(pod))
-            except (ApiError, TransportError) as error:
-                self._expected.deleted(key, uid_of(pod))
-                failures.append(error)
-                self.event(replica_set, "Warning", "FailedDelete", f"Error deleting: {error}")
-            else:
-                self.event(
-                    replica_set, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}"
-                )
-
-        async with asyncio.TaskGroup() as group:
-            for pod in pods:
-                group.create_task(delete_one(pod), name=f"delete {name_of(pod)}")
-        return failures[0] if failures else None
+        return [pod for each in siblings for pod in self._pods.of(each)]
 
     async def _write_status(
         self,
@@ -299,20 +207,5 @@ class ReplicationController(ReplicaSetController):
     kind = "ReplicationController"
     resource = REPLICATIONCONTROLLERS
 
-    def selector(self, replica_set: JsonObject) -> LabelSelector:
-        return from_match_labels(replica_set["spec"].get("selector"))
-
-
-async def slow_start(count: int, step: Callable[[], Any]) -> tuple[int, Failure | None]:
-    """Do ``count`` steps in batches of 1, 2, 4 ...; stop after the first batch with a failure."""
-    done, batch = 0, 1
-    while done < count:
-        batch = min(batch, count - done)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(step(), name="slow start") for _ in range(batch)]
-        failures = [task.result() for task in tasks if task.result() is not None]
-        done += batch - len(failures)
-        if failures:
-            return done, failures[0]
-        batch *= 2
-    return done, None
+    def wants(self, replica_set: JsonObject) -> Predicate:
+        return to_predicate(from_match_labels(replica_set["spec"].get("selector")))

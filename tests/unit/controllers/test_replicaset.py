@@ -1,23 +1,18 @@
 from typing import Any
 
 from winkube.api.errors import ConflictError, ForbiddenError, InternalError
-from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
 from winkube.client.resource import EVENTS, PODS, REPLICASETS, REPLICATIONCONTROLLERS
-from winkube.controllers.adoption import plan_claims
 from winkube.controllers.controller import Context
-from winkube.controllers.expectations import Expectations
 from winkube.controllers.replicaset import (
     ReplicaSetController,
     ReplicationController,
     plan_replicas,
     plan_status,
-    slow_start,
 )
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.fake_clock import FakeClock
 from winkube.testing.tasks import eventually, running
 
 
@@ -84,19 +79,6 @@ def test_missing_pods_are_created_in_bursts() -> None:
     assert plan_replicas(10_000, []).create == 500
 
 
-async def test_slow_start_stops_at_the_first_bad_batch() -> None:
-    calls = 0
-
-    async def fail_from_the_fourth() -> InternalError | None:
-        nonlocal calls
-        calls += 1
-        return InternalError("no") if calls >= 4 else None
-
-    done, failure = await slow_start(100, fail_from_the_fourth)
-    assert (done, calls) == (3, 7)
-    assert isinstance(failure, InternalError)
-
-
 def replica_set(replicas: int = 2, **spec: Any) -> JsonObject:
     labels = {"app": "x"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": []}}
@@ -129,36 +111,6 @@ def test_failure_shows_as_a_condition_and_goes_again() -> None:
     assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
     healed, _ = plan_status({**replica_set(), "status": failed}, [], 0.0, None)
     assert "conditions" not in healed
-
-
-def test_claims_adopt_release_and_leave_alone() -> None:
-    owner = replica_set()
-    mine = pod("mine")
-    mine["metadata"]["ownerReferences"] = [{"uid": "rs", "controller": True}]
-    strayed = pod("strayed", labels={"app": "y"})
-    strayed["metadata"]["ownerReferences"] = [{"uid": "rs", "controller": True}]
-    theirs = pod("theirs")
-    theirs["metadata"]["ownerReferences"] = [{"uid": "other", "controller": True}]
-    free, foreign = pod("free"), pod("foreign", labels={"app": "z"})
-    selector = from_label_selector(owner["spec"]["selector"])
-    claims = plan_claims(owner, selector, [mine, strayed, theirs, free, foreign])
-    assert claims.owned == (mine,)
-    assert claims.release == (strayed,)
-    assert claims.adopt == (free,)
-
-
-def test_expectations_are_met_given_up_or_forgotten() -> None:
-    clock = FakeClock()
-    expected = Expectations(clock)
-    expected.expect_creations("k", 2)
-    expected.created("k")
-    assert not expected.satisfied("k")
-    expected.created("k")
-    assert expected.satisfied("k")
-    expected.expect_deletion("k", "uid")
-    assert not expected.satisfied("k")
-    clock.advance(301)
-    assert expected.satisfied("k")
 
 
 def controller(api: FakeApi) -> tuple[ReplicaSetController, Context]:

@@ -1,13 +1,11 @@
 """The DaemonSet controller: revisions, placement, updates, status."""
 
-import asyncio
 import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
 from winkube.api.errors import AlreadyExistsError, ConflictError, NotFoundError
 from winkube.api.meta import (
-    controller_of,
     is_deleting,
     key_of,
     labels_of,
@@ -15,10 +13,9 @@ from winkube.api.meta import (
     namespace_of,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.resource import CONTROLLERREVISIONS, DAEMONSETS, NODES, PODS
-from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.batch import Failure
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.daemonset import history
 from winkube.controllers.daemonset.backoff import FailedPodBackoff
@@ -31,10 +28,9 @@ from winkube.controllers.daemonset.plan import (
     plan_status,
     plan_update,
 )
+from winkube.controllers.dependents import Dependents
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
-from winkube.controllers.pod_control import Failure, PodControl, is_ending_namespace
-from winkube.controllers.replicaset import slow_start
+from winkube.controllers.pod_control import PodControl
 
 _NO_SELECTOR: Final = "This daemon set is selecting all pods. A non-empty selector is required."
 
@@ -45,53 +41,15 @@ class DaemonSetController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._sets = self.follow(DAEMONSETS)
-        add_owner_indexes(self._sets)
-        self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
-        self._pods.on_change(self._pod_changed)
-        self._revisions = self.informer(CONTROLLERREVISIONS)
-        add_owner_indexes(self._revisions)
-        self._revisions.on_change(self._revision_changed)
+        self._expected = Expectations(context.clock)
+        self._control = PodControl(self, self._expected)
+        self._pods = Dependents(self, PODS, self._sets, "DaemonSet")
+        self._pods.follow(self._expected.observe)
+        self._revisions = Dependents(self, CONTROLLERREVISIONS, self._sets, "DaemonSet")
+        self._revisions.follow()
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
-        self._expected = Expectations(context.clock)
         self._backoff = FailedPodBackoff(context.clock)
-        self._control = PodControl(self)
-
-    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for pod in (old, new):
-            if pod is None:
-                continue
-            owner = controller_of(pod)
-            if owner is None:
-                if pod is new:
-                    self._queue_adopters(pod)
-            elif owner.get("kind") == "DaemonSet":
-                owner_key = f"{namespace_of(pod)}/{owner['name']}"
-                self._observe(owner_key, old, new)
-                self.queue.add(owner_key)
-
-    def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if old is None and new is not None:
-            self._expected.created(owner)
-        if new is None or is_deleting(new):
-            self._expected.deleted(owner, uid_of(new or old or {}))
-
-    def _queue_adopters(self, obj: JsonObject) -> None:
-        for candidate in self._sets.by_index(NAMESPACE, namespace_of(obj)):
-            if from_label_selector(candidate["spec"].get("selector")).matches(labels_of(obj)):
-                self.queue.add(key_of(candidate))
-
-    def _revision_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for revision in (old, new):
-            if revision is None:
-                continue
-            owner = controller_of(revision)
-            if owner is None:
-                if revision is new:
-                    self._queue_adopters(revision)
-            elif owner.get("kind") == "DaemonSet":
-                self.queue.add(f"{namespace_of(revision)}/{owner['name']}")
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         """Heartbeats are many: only a change of who fits is work."""
@@ -114,7 +72,7 @@ class DaemonSetController(Controller):
         if is_deleting(daemon_set):
             # Its history may be gone already, and without it nothing can be told.
             return
-        pods = await self._claim(daemon_set)
+        pods = await self._pods.claim(daemon_set)
         current, old = await self._current_revision(daemon_set, pods)
         digest = history.digest_of(current)
         daemon = Daemon(daemon_set, self._nodes.list(), pods, digest, self.clock.now())
@@ -129,15 +87,6 @@ class DaemonSetController(Controller):
         if failure is not None:
             raise failure
 
-    async def _claim(self, daemon_set: JsonObject) -> tuple[JsonObject, ...]:
-        selector = from_label_selector(daemon_set["spec"].get("selector"))
-        candidates = (
-            *self._pods.by_index(OWNER, uid_of(daemon_set)),
-            *self._pods.by_index(ORPHANS, namespace_of(daemon_set)),
-        )
-        claims = plan_claims(daemon_set, selector, candidates)
-        return await apply_claims(self.client, PODS, daemon_set, claims)
-
     async def _update(self, key: str, daemon: Daemon) -> Failure | None:
         uid = uid_of(daemon.daemon_set)
         observed = (daemon.daemon_set.get("status") or {}).get("observedGeneration", 0)
@@ -148,64 +97,29 @@ class DaemonSetController(Controller):
         plan = plan_placement(daemon, frozenset(waiting))
         for node in plan.failed:
             self._backoff.failed(scope, node)
-        failure = await self._apply(key, daemon, plan)
+        failure = await self._apply(daemon, plan)
         if failure is None and daemon.rolling and self._expected.satisfied(key):
             if plan.create or plan.delete:
                 # What was just done is not in this snapshot; decide on a fresh one.
                 self.queue.add(key)
                 return None
-            return await self._apply(key, daemon, plan_update(daemon))
+            return await self._apply(daemon, plan_update(daemon))
         return failure
 
-    async def _apply(self, key: str, daemon: Daemon, plan: DaemonPlan) -> Failure | None:
+    async def _apply(self, daemon: Daemon, plan: DaemonPlan) -> Failure | None:
+        daemon_set = daemon.daemon_set
         for note in plan.notes:
-            self.event(daemon.daemon_set, note.type, note.reason, note.message)
-        create, delete = plan.create[:BURST], plan.delete[:BURST]
-        if create:
-            self._expected.expect_creations(key, len(create))
-        for pod in delete:
-            self._expected.expect_deletion(key, uid_of(pod))
-        failure = await self._create(key, daemon, create) if create else None
-        return await self._delete(key, daemon.daemon_set, delete) or failure
-
-    async def _create(self, key: str, daemon: Daemon, nodes: Sequence[str]) -> Failure | None:
-        todo = iter(nodes)
-
-        async def create_one() -> Failure | None:
-            pod = daemon_pod(daemon.daemon_set, next(todo), daemon.digest)
-            return await self._control.create(daemon.daemon_set, pod)
-
-        done, failure = await slow_start(len(nodes), create_one)
-        self._expected.created(key, len(nodes) - done)
-        return None if is_ending_namespace(failure) else failure
-
-    async def _delete(
-        self, key: str, daemon_set: JsonObject, pods: Sequence[JsonObject]
-    ) -> Failure | None:
-        failures: list[Failure] = []
-
-        async def delete_one(pod: JsonObject) -> None:
-            failure = await self._control.delete(daemon_set, pod)
-            if failure is not None:
-                self._expected.deleted(key, uid_of(pod))
-                if not isinstance(failure, NotFoundError):
-                    failures.append(failure)
-
-        async with asyncio.TaskGroup() as group:
-            for pod in pods:
-                group.create_task(delete_one(pod), name=f"delete {name_of(pod)}")
-        return failures[0] if failures else None
+            self.event(daemon_set, note.type, note.reason, note.message)
+        nodes = plan.create[:BURST]
+        new = (daemon_pod(daemon_set, node, daemon.digest) for node in nodes)
+        _, not_made = await self._control.create(daemon_set, len(nodes), new)
+        _, not_deleted = await self._control.delete(daemon_set, plan.delete[:BURST])
+        return not_deleted or not_made
 
     async def _current_revision(
         self, daemon_set: JsonObject, pods: Sequence[JsonObject]
     ) -> tuple[JsonObject, tuple[JsonObject, ...]]:
-        selector = from_label_selector(daemon_set["spec"].get("selector"))
-        candidates = (
-            *self._revisions.by_index(OWNER, uid_of(daemon_set)),
-            *self._revisions.by_index(ORPHANS, namespace_of(daemon_set)),
-        )
-        claims = plan_claims(daemon_set, selector, candidates)
-        claimed = await apply_claims(self.client, CONTROLLERREVISIONS, daemon_set, claims)
+        claimed = await self._revisions.claim(daemon_set)
         found = history.sort_history(daemon_set, claimed)
         current = found.kept
         if current is None:

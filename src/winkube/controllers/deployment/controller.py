@@ -17,16 +17,14 @@ from winkube.api.meta import (
     find_condition,
     is_controlled_by,
     key_of,
-    labels_of,
     name_of,
     namespace_of,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.resource import DEPLOYMENTS, PODS, REPLICASETS
-from winkube.controllers.adoption import apply_claims, plan_claims
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.dependents import Dependents
 from winkube.controllers.deployment import revision, scaling, status, template
 from winkube.controllers.deployment.scaling import Resize
 from winkube.controllers.deployment.view import (
@@ -38,7 +36,7 @@ from winkube.controllers.deployment.view import (
     replicas_of,
     revision_of,
 )
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+from winkube.controllers.indexes import OWNER, add_owner_indexes
 from winkube.controllers.pods import is_finished
 
 
@@ -48,36 +46,18 @@ class DeploymentController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._deployments = self.follow(DEPLOYMENTS)
-        self._sets = self.informer(REPLICASETS)
+        self._sets = Dependents(self, REPLICASETS, self._deployments, "Deployment")
+        self._sets.follow()
         self._pods = self.informer(PODS)
-        add_owner_indexes(self._deployments)
-        add_owner_indexes(self._sets)
         add_owner_indexes(self._pods)
-        self._sets.on_change(self._set_changed)
         self._pods.on_change(self._pod_changed)
-
-    def _set_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for replica_set in (old, new):
-            if replica_set is None:
-                continue
-            owner = controller_of(replica_set)
-            if owner is not None and owner.get("kind") == "Deployment":
-                self.queue.add(f"{namespace_of(replica_set)}/{owner['name']}")
-            elif owner is None and replica_set is new:
-                self._queue_adopters(replica_set)
-
-    def _queue_adopters(self, replica_set: JsonObject) -> None:
-        for candidate in self._deployments.by_index(NAMESPACE, namespace_of(replica_set)):
-            selector = from_label_selector(candidate["spec"].get("selector"))
-            if selector.matches(labels_of(replica_set)):
-                self.queue.add(key_of(candidate))
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         """Recreate waits for the last old pod to go."""
         owner = controller_of(old) if old is not None and new is None else None
         if old is None or owner is None or owner.get("kind") != "ReplicaSet":
             return
-        replica_set = self._sets.get(f"{namespace_of(old)}/{owner['name']}")
+        replica_set = self.informer(REPLICASETS).get(f"{namespace_of(old)}/{owner['name']}")
         deployment = controller_of(replica_set) if replica_set else None
         if deployment is not None:
             self.queue.add(f"{namespace_of(old)}/{deployment['name']}")
@@ -101,13 +81,7 @@ class DeploymentController(Controller):
             await self._recreate(rollout)
 
     async def _rollout(self, deployment: JsonObject) -> Rollout:
-        selector = from_label_selector(deployment["spec"].get("selector"))
-        candidates = (
-            *self._sets.by_index(OWNER, uid_of(deployment)),
-            *self._sets.by_index(ORPHANS, namespace_of(deployment)),
-        )
-        claims = plan_claims(deployment, selector, candidates)
-        owned = await apply_claims(self.client, REPLICASETS, deployment, claims)
+        owned = await self._sets.claim(deployment)
         new = template.find_new(deployment, owned)
         old = tuple(each for each in owned if each is not new)
         return Rollout(deployment, new, old)

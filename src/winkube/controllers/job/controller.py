@@ -6,36 +6,29 @@ status (``tracking``). It waits for its own writes to show in the caches: for po
 for the job by its version, for removed finalizers by the uids.
 """
 
-import asyncio
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.errors import ApiError, NotFoundError
 from winkube.api.meta import (
-    controller_of,
     find_condition,
     is_deleting,
-    key_of,
-    labels_of,
-    name_of,
-    namespace_of,
     resource_version,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import JOBS, PODS
-from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.batch import Failure, all_at_once, first_failure
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.dependents import Dependents
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
 from winkube.controllers.job.backoff import Failures
 from winkube.controllers.job.finalizer import remove_finalizer
 from winkube.controllers.job.plan import (
-    JobPlan,
     deadline_in,
     is_complete,
     plan_end,
@@ -51,9 +44,8 @@ from winkube.controllers.job.view import (
     is_ours,
     is_tracked,
 )
-from winkube.controllers.pod_control import Failure, PodControl, is_ending_namespace
+from winkube.controllers.pod_control import PodControl
 from winkube.controllers.pods import is_ready
-from winkube.controllers.replicaset import slow_start
 
 # Pods of one job change in swarms: this long a swarm is one piece of work.
 GATHER_SECONDS: Final = 0.05
@@ -79,42 +71,18 @@ class JobController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._jobs = self.follow(JOBS)
-        add_owner_indexes(self._jobs)
-        self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
-        self._pods.on_change(self._pod_changed)
-        self._control = PodControl(self)
         self._expected = Expectations(context.clock)
+        self._control = PodControl(self, self._expected)
+        self._pods = Dependents(self, PODS, self._jobs, "Job")
+        self._pods.follow(self._observe, gather_seconds=GATHER_SECONDS)
         self._failures: dict[str, Failures] = {}
         self._released: dict[str, set[str]] = {}
         self._written: dict[str, tuple[str, int]] = {}
 
-    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for pod in (old, new):
-            if pod is None:
-                continue
-            owner = controller_of(pod)
-            if owner is None:
-                if pod is new:
-                    self._queue_adopters(pod)
-            elif owner.get("kind") == "Job":
-                owner_key = f"{namespace_of(pod)}/{owner['name']}"
-                self._observe(owner_key, old, new)
-                self.queue.add_after(owner_key, GATHER_SECONDS)
-
     def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if old is None and new is not None:
-            self._expected.created(owner)
-        uid = uid_of(new or old or {})
-        if new is None or is_deleting(new):
-            self._expected.deleted(owner, uid)
+        self._expected.observe(owner, old, new)
         if new is None or not is_tracked(new):
-            self._released.get(owner, set()).discard(uid)
-
-    def _queue_adopters(self, pod: JsonObject) -> None:
-        for candidate in self._jobs.by_index(NAMESPACE, namespace_of(pod)):
-            if from_label_selector(candidate["spec"].get("selector")).matches(labels_of(pod)):
-                self.queue.add(key_of(candidate))
+            self._released.get(owner, set()).discard(uid_of(new or old or {}))
 
     async def reconcile(self, key: str) -> None:
         job = self._jobs.get(key)
@@ -128,7 +96,7 @@ class JobController(Controller):
         satisfied = self._expected.satisfied(key)
         view = JobView(
             job,
-            await self._claim(job),
+            await self._pods.claim(job, finalizer=FINALIZER),
             self.clock.now(),
             frozenset(self._released.get(key, ())),
             self._failures.get(key, Failures()),
@@ -139,15 +107,6 @@ class JobController(Controller):
         self._expected.forget(key)
         for memory in (self._failures, self._released, self._written):
             memory.pop(key, None)
-
-    async def _claim(self, job: JsonObject) -> tuple[JsonObject, ...]:
-        selector = from_label_selector(job["spec"].get("selector"))
-        candidates = (
-            *self._pods.by_index(OWNER, uid_of(job)),
-            *self._pods.by_index(ORPHANS, namespace_of(job)),
-        )
-        claims = plan_claims(job, selector, candidates)
-        return await apply_claims(self.client, PODS, job, claims, finalizer=FINALIZER)
 
     async def _sync(self, key: str, view: JobView, satisfied: bool) -> None:
         counts = _Counts(len(view.active), view.ready, len(view.terminating))
@@ -197,71 +156,26 @@ class JobController(Controller):
 
     async def _stop(self, view: JobView, counts: _Counts) -> Failure | None:
         """The job has ended: delete what still runs, and leave the finalizers to the books."""
-        failures: list[Failure] = []
-
-        async def stop_one(pod: JsonObject) -> None:
-            failure = await self._control.delete(view.job, pod)
-            if failure is None or isinstance(failure, NotFoundError):
-                counts.removed([pod])
-            else:
-                failures.append(failure)
-
-        async with asyncio.TaskGroup() as group:
-            for pod in view.active:
-                group.create_task(stop_one(pod), name=f"stop {name_of(pod)}")
-        return failures[0] if failures else None
+        leaving, failure = await self._control.stop(view.job, view.active)
+        counts.removed(leaving)
+        return failure
 
     async def _manage(self, key: str, view: JobView, counts: _Counts) -> Failure | None:
         plan = plan_pods(view)
         if plan.delete:
-            return await self._delete(key, view, plan.delete, counts)
+            # Pods that are too many count for nothing, so their finalizer goes first.
+            prepare = functools.partial(remove_finalizer, self.client)
+            leaving, failure = await self._control.delete(view.job, plan.delete, prepare)
+            counts.removed(leaving)
+            return failure
         if plan.create:
-            return await self._create(key, view, plan, counts)
+            new = (job_pod(view, index) for index in plan.indexes or (None,) * plan.create)
+            done, failure = await self._control.create(view.job, plan.create, new)
+            counts.active += done
+            return failure
         if plan.wait > 0:
             self.queue.add_after(key, plan.wait)
         return None
-
-    async def _create(
-        self, key: str, view: JobView, plan: JobPlan, counts: _Counts
-    ) -> Failure | None:
-        self._expected.expect_creations(key, plan.create)
-        todo = iter(plan.indexes or (None,) * plan.create)
-
-        async def create_one() -> Failure | None:
-            return await self._control.create(view.job, job_pod(view, next(todo)))
-
-        done, failure = await slow_start(plan.create, create_one)
-        self._expected.created(key, plan.create - done)
-        counts.active += done
-        return None if is_ending_namespace(failure) else failure
-
-    async def _delete(
-        self, key: str, view: JobView, pods: Sequence[JsonObject], counts: _Counts
-    ) -> Failure | None:
-        """Pods that are too many count for nothing, so their finalizer goes first."""
-        failures: list[Failure] = []
-        for pod in pods:
-            self._expected.expect_deletion(key, uid_of(pod))
-
-        async def delete_one(pod: JsonObject) -> None:
-            failure: Failure | None = None
-            try:
-                await remove_finalizer(self.client, pod)
-            except (ApiError, TransportError) as error:
-                failure = error
-            if failure is None:
-                failure = await self._control.delete(view.job, pod)
-            if failure is not None:
-                self._expected.deleted(key, uid_of(pod))
-            if failure is None or isinstance(failure, NotFoundError):
-                counts.removed([pod])
-            else:
-                failures.append(failure)
-
-        async with asyncio.TaskGroup() as group:
-            for pod in pods:
-                group.create_task(delete_one(pod), name=f"delete {name_of(pod)}")
-        return failures[0] if failures else None
 
     async def _track(
         self, key: str, view: JobView, status: JsonObject, end: JsonObject | None
@@ -288,26 +202,21 @@ class JobController(Controller):
     async def _release(
         self, key: str, pods: Sequence[JsonObject]
     ) -> tuple[frozenset[str], Failure | None]:
-        failures: list[Failure] = []
-        released: set[str] = set()
         expected = self._released.setdefault(key, set())
         expected.update(uid_of(pod) for pod in pods)
 
-        async def release_one(pod: JsonObject) -> None:
+        async def release_one(pod: JsonObject) -> Failure | None:
             try:
                 await remove_finalizer(self.client, pod)
-            except NotFoundError:
-                expected.discard(uid_of(pod))
             except (ApiError, TransportError) as error:
                 expected.discard(uid_of(pod))
-                failures.append(error)
-                return
-            released.add(uid_of(pod))
+                return None if isinstance(error, NotFoundError) else error
+            return None
 
-        async with asyncio.TaskGroup() as group:
-            for pod in pods:
-                group.create_task(release_one(pod), name=f"release {name_of(pod)}")
-        return frozenset(released), failures[0] if failures else None
+        results = await all_at_once(pods, release_one)
+        failed = {uid_of(pod) for pod, failure in zip(pods, results, strict=True) if failure}
+        released = frozenset(uid_of(pod) for pod in pods) - failed
+        return released, first_failure(results)
 
     def _announce_end(self, view: JobView, status: JsonObject, end: JsonObject) -> None:
         if end["type"] == "Failed":

@@ -4,15 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from winkube.api.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from winkube.api.meta import (
-    controller_of,
     is_deleting,
     key_of,
-    labels_of,
     name_of,
     namespace_of,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
@@ -22,11 +19,11 @@ from winkube.client.resource import (
     PODS,
     STATEFULSETS,
 )
-from winkube.controllers.adoption import apply_claims, plan_claims
+from winkube.controllers.adoption import Predicate
+from winkube.controllers.batch import Failure, slow_start
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.dependents import Dependents, selects
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
-from winkube.controllers.replicaset import Failure, slow_start
 from winkube.controllers.statefulset.identity import (
     claims_of,
     is_member,
@@ -55,39 +52,12 @@ class StatefulSetController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._sets = self.follow(STATEFULSETS)
-        add_owner_indexes(self._sets)
-        self._revisions = self.informer(CONTROLLERREVISIONS)
-        add_owner_indexes(self._revisions)
-        self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
-        self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
-        self._pods.on_change(self._pod_changed)
         self._expected = Expectations(context.clock)
-
-    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for pod in (old, new):
-            if pod is None:
-                continue
-            owner = controller_of(pod)
-            if owner is not None:
-                if owner.get("kind") == "StatefulSet":
-                    owner_key = f"{namespace_of(pod)}/{owner['name']}"
-                    self._observe(owner_key, old, new)
-                    self.queue.add(owner_key)
-            elif pod is new:
-                self._queue_adopters(pod)
-
-    def _observe(self, owner: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if old is None and new is not None:
-            self._expected.created(owner)
-        if new is None or is_deleting(new):
-            self._expected.deleted(owner, uid_of(new or old or {}))
-
-    def _queue_adopters(self, pod: JsonObject) -> None:
-        for candidate in self._sets.by_index(NAMESPACE, namespace_of(pod)):
-            selector = from_label_selector(candidate["spec"].get("selector"))
-            if is_member(candidate, pod) and selector.matches(labels_of(pod)):
-                self.queue.add(key_of(candidate))
+        self._pods = Dependents(self, PODS, self._sets, "StatefulSet", _wants_pod)
+        self._pods.follow(self._expected.observe)
+        # Revisions are only ours to change: nothing is to be done when they do.
+        self._revisions = Dependents(self, CONTROLLERREVISIONS, self._sets, "StatefulSet")
+        self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
 
     async def reconcile(self, key: str) -> None:
         stateful_set = self._sets.get(key)
@@ -97,8 +67,8 @@ class StatefulSetController(Controller):
         if not self._expected.satisfied(key):
             # The pods we asked for, or sent away, come back through the cache.
             return
-        revisions = await self._own_revisions(stateful_set)
-        pods = await self._own_pods(stateful_set)
+        revisions = by_number(await self._revisions.claim(stateful_set))
+        pods = await self._pods.claim(stateful_set)
         current, update, collisions = await self._choose_revisions(stateful_set, revisions)
         namespace = namespace_of(stateful_set)
         view = SetView(
@@ -117,28 +87,6 @@ class StatefulSetController(Controller):
         used = (name_of(current), name_of(update))
         for each in plan_history(stateful_set, revisions, pods, used):
             await self._forget_revision(each)
-
-    # -- whose pods and revisions
-
-    async def _own_pods(self, stateful_set: JsonObject) -> tuple[JsonObject, ...]:
-        selector = from_label_selector(stateful_set["spec"].get("selector"))
-        orphans = self._pods.by_index(ORPHANS, namespace_of(stateful_set))
-        candidates = (
-            *self._pods.by_index(OWNER, uid_of(stateful_set)),
-            *(pod for pod in orphans if is_member(stateful_set, pod)),
-        )
-        claims = plan_claims(stateful_set, selector, candidates)
-        return await apply_claims(self.client, PODS, stateful_set, claims)
-
-    async def _own_revisions(self, stateful_set: JsonObject) -> list[JsonObject]:
-        selector = from_label_selector(stateful_set["spec"].get("selector"))
-        candidates = (
-            *self._revisions.by_index(OWNER, uid_of(stateful_set)),
-            *self._revisions.by_index(ORPHANS, namespace_of(stateful_set)),
-        )
-        claims = plan_claims(stateful_set, selector, candidates)
-        found = await apply_claims(self.client, CONTROLLERREVISIONS, stateful_set, claims)
-        return by_number(found)
 
     async def _choose_revisions(
         self, stateful_set: JsonObject, revisions: Sequence[JsonObject]
@@ -312,6 +260,11 @@ class StatefulSetController(Controller):
                 )
             except NotFoundError:
                 return
+
+
+def _wants_pod(stateful_set: JsonObject) -> Predicate:
+    selected = selects(stateful_set)
+    return lambda pod: is_member(stateful_set, pod) and selected(pod)
 
 
 async def _all(steps: Sequence[Callable[[], Awaitable[None]]]) -> None:

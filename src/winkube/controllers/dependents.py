@@ -1,0 +1,94 @@
+"""The objects that owners of one kind keep: who is told of a change, and which are whose.
+
+A change of a dependent is work for its controller; one that nobody controls is work for every
+owner that would adopt it. Claiming adopts what matches and releases what no longer does
+(kubernetes: controller_ref_manager.go).
+"""
+
+from collections.abc import Callable, Sequence
+
+from winkube.api.meta import controller_of, key_of, labels_of, namespace_of, uid_of
+from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.base.types import JsonObject
+from winkube.client.informer import Informer
+from winkube.client.resource import Resource
+from winkube.controllers.adoption import Predicate, apply_claims, plan_claims
+from winkube.controllers.controller import Controller
+from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+
+# Given an owner, says of any object whether it is one the owner wants.
+Wants = Callable[[JsonObject], Predicate]
+# Called with an owner's key when one of its dependents changed from old to new.
+Observer = Callable[[str, JsonObject | None, JsonObject | None], None]
+
+
+def to_predicate(selector: LabelSelector) -> Predicate:
+    return lambda obj: selector.matches(labels_of(obj))
+
+
+def selects(owner: JsonObject) -> Predicate:
+    return to_predicate(from_label_selector(owner["spec"].get("selector")))
+
+
+class Dependents:
+    """``kind`` is that of the owners; ``wants`` is for those without a plain label selector."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        resource: Resource,
+        owners: Informer,
+        kind: str,
+        wants: Wants = selects,
+    ) -> None:
+        self.resource = resource
+        self._client = controller.client
+        self._owners = owners
+        self._kind = kind
+        self._wants = wants
+        self._queue = controller.queue
+        self._informer = controller.informer(resource)
+        add_owner_indexes(owners)
+        add_owner_indexes(self._informer)
+
+    def follow(self, observe: Observer | None = None, *, gather_seconds: float = 0.0) -> None:
+        """Queue the owners of what changes; changes come in swarms, which may be gathered."""
+
+        def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+            owners = dict.fromkeys(self._owner_key(obj) for obj in (old, new) if obj is not None)
+            for owner in owners:
+                if owner is None:
+                    continue
+                if observe is not None:
+                    observe(owner, old, new)
+                if gather_seconds:
+                    self._queue.add_after(owner, gather_seconds)
+                else:
+                    self._queue.add(owner)
+            if new is not None and controller_of(new) is None:
+                self._queue_adopters(new)
+
+        self._informer.on_change(changed)
+
+    def of(self, owner: JsonObject) -> Sequence[JsonObject]:
+        """What the owner controls as the cache shows it, wanted or not."""
+        return self._informer.by_index(OWNER, uid_of(owner))
+
+    async def claim(
+        self, owner: JsonObject, *, finalizer: str | None = None
+    ) -> tuple[JsonObject, ...]:
+        """Adopt and release; what is the owner's afterwards."""
+        orphans = self._informer.by_index(ORPHANS, namespace_of(owner))
+        claims = plan_claims(owner, self._wants(owner), (*self.of(owner), *orphans))
+        return await apply_claims(self._client, self.resource, owner, claims, finalizer=finalizer)
+
+    def _owner_key(self, obj: JsonObject) -> str | None:
+        owner = controller_of(obj)
+        if owner is None or owner.get("kind") != self._kind:
+            return None
+        return f"{namespace_of(obj)}/{owner['name']}"
+
+    def _queue_adopters(self, obj: JsonObject) -> None:
+        for candidate in self._owners.by_index(NAMESPACE, namespace_of(obj)):
+            if self._wants(candidate)(obj):
+                self._queue.add(key_of(candidate))
