@@ -1,11 +1,15 @@
 from typing import Any
 
 from winkube.base.types import JsonObject
+from winkube.client.events import EventRecorder
+from winkube.client.informer import InformerPool
 from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
 from winkube.controllers.config import ControllerConfig
+from winkube.controllers.controller import Context
 from winkube.controllers.endpoints.backend import backends, resolve_ports
 from winkube.controllers.endpoints.legacy import plan_subsets
 from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
+from winkube.controllers.endpoints.slice import EndpointSliceController
 from winkube.controllers.endpoints.slice_plan import SlicePlan, plan_slices
 from winkube.controllers.manager import ControllerManager
 from winkube.testing.fake_api import FakeApi
@@ -227,3 +231,20 @@ def test_a_service_that_lost_its_pods_keeps_one_slice_without_ports() -> None:
     (left,) = plan([], [made]).update
     assert (left["endpoints"], left["ports"]) == ([], [])
     assert left["metadata"]["name"] == made["metadata"]["name"]
+
+
+async def test_nothing_is_planned_while_a_slice_of_ours_is_not_in_the_cache() -> None:
+    api = FakeApi()
+    api.seed(SERVICES, service())
+    context = Context(api, InformerPool(api), EventRecorder(api, "test"))
+    subject = EndpointSliceController(context)
+    async with running(context.informers.run()):
+        await context.informers.synced()
+    # From here on the cache shows nothing new.
+    for _ in range(2):
+        await subject.reconcile("default/web")
+    assert [call[0] for call in api.calls if call[1] == "endpointslices"].count("create") == 1
+    async with running(context.informers.run(), subject.run()):
+        await eventually(lambda: len(context.informers[ENDPOINTSLICES].keys()) == 1)
+        await api.delete(ENDPOINTSLICES, api.all(ENDPOINTSLICES)[0]["metadata"]["name"])
+        await eventually(lambda: len(api.all(ENDPOINTSLICES)) == 1)

@@ -1,12 +1,12 @@
 """The EndpointSlice controller: services with a selector get slices of the pods they select."""
 
-import asyncio
 from collections.abc import Sequence
 
-from winkube.api.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ApiError, NotFoundError
 from winkube.api.meta import is_deleting, key_of, labels_of, name_of, namespace_of
 from winkube.api.selectors import from_match_labels
 from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
 from winkube.client.resource import ENDPOINTSLICES, NODES, PODS, SERVICES
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.endpoints.backend import (
@@ -25,7 +25,9 @@ from winkube.controllers.endpoints.slice_plan import (
     plan_slices,
 )
 from winkube.controllers.endpoints.trigger import TriggerTimes, stamp
+from winkube.controllers.expectations import Expectations
 from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
+from winkube.controllers.pod_control import is_ending_namespace
 
 ZONE = "topology.kubernetes.io/zone"
 SERVICE = "service"
@@ -63,45 +65,44 @@ class EndpointSliceController(ServiceFollower):
         self._slices = self.informer(ENDPOINTSLICES)
         self._slices.add_index(SERVICE, _service_of)
         self._slices.on_change(self._slice_changed)
+        self._expected = Expectations(context.clock)
 
     def _slice_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for slice_ in (old, new):
-            if slice_ is not None:
-                for service in _service_of(slice_):
-                    self.queue.add(service)
+        services = {service for each in (old, new) if each for service in _service_of(each)}
+        for service in services:
+            self._expected.observe(service, old, new)
+            self.queue.add(service)
 
     async def reconcile(self, key: str) -> None:
         service = self.services.get(key)
         existing = self._slices.by_index(SERVICE, key)
         if service is None:
             self.triggers.forget(key)
+            self._expected.forget(key)
         if service is None or is_deleting(service) or not is_managed(service):
             # What a service without selector has by now stays: it is its owner's from here on.
+            return
+        if not self._expected.satisfied(key):
+            # A slice we made is on its way into the cache and will call again: who plans without it
+            # makes a second one.
             return
         pods = selected_pods(self.pods, service)
         when = self.triggers.look(service, pods)
         zones = self._zones()
         wanted = families(service)
         stale = tuple(each for each in existing if each["addressType"] not in wanted)
-        await self._apply(SlicePlan(delete=stale), when)
+        await self._apply(key, SlicePlan(delete=stale), when)
         for family in wanted:
             of_family = [each for each in existing if each["addressType"] == family]
             found = backends(service, pods, family)
-            await self._apply(plan_slices(service, family, found, of_family, zones), when)
+            await self._apply(key, plan_slices(service, family, found, of_family, zones), when)
 
     def _zones(self) -> dict[str, str]:
         return {name_of(node): labels_of(node).get(ZONE, "") for node in self._nodes.list()}
 
-    async def _apply(self, plan: SlicePlan, when: str) -> None:
+    async def _apply(self, key: str, plan: SlicePlan, when: str) -> None:
         for slice_ in plan.create:
-            try:
-                await self.client.create(ENDPOINTSLICES, stamp(slice_, when))
-            except ForbiddenError:
-                # The namespace is on its way out.
-                return
-            except AlreadyExistsError:
-                # Ours, and not in the cache yet: its event brings the service back.
-                await asyncio.sleep(0)
+            await self._create(key, stamp(slice_, when))
         for slice_ in plan.update:
             await self.client.update(ENDPOINTSLICES, stamp(slice_, when))
         for slice_ in plan.delete:
@@ -111,6 +112,15 @@ class EndpointSliceController(ServiceFollower):
                 )
             except NotFoundError:
                 continue
+
+    async def _create(self, key: str, slice_: JsonObject) -> None:
+        self._expected.expect_creations(key, 1)
+        try:
+            await self.client.create(ENDPOINTSLICES, slice_)
+        except (ApiError, TransportError) as error:
+            self._expected.created(key)
+            if not isinstance(error, AlreadyExistsError) and not is_ending_namespace(error):
+                raise
 
 
 def _service_of(slice_: JsonObject) -> Sequence[str]:
