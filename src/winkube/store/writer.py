@@ -34,8 +34,16 @@ class Request(NamedTuple):
 
 
 class Compaction(NamedTuple):
+    """Rows that no watch can ask for any more, and that are not a current entry."""
+
     compacted: Revision
     rows: tuple[Revision, ...]
+
+    @classmethod
+    def of(cls, compacted: Revision, dropped: Sequence[Event]) -> "Compaction":
+        rows = [event.previous.modified for event in dropped if event.previous is not None]
+        rows += [event.revision for event in dropped if event.kind == "DELETE"]
+        return cls(compacted, tuple(rows))
 
 
 Outcome = Event | BaseException | None
@@ -60,25 +68,19 @@ class Writer:
         self._revision = revision
         self._deliver = deliver
         # Unbounded on purpose: each item is a caller that waits, and callers are bounded upstream.
-        self._queue: queue.SimpleQueue[Request | Compaction | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Sequence[Request | Compaction] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._accepting = True
 
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, request: Request) -> bool:
+    def submit(self, items: Sequence[Request | Compaction]) -> bool:
+        """Hand over what is to be durable together, or as far as one batch has room."""
         if not self._accepting:
             return False
-        self._queue.put(request)
+        self._queue.put(items)
         return True
-
-    def forget(self, compacted: Revision, dropped: Sequence[Event]) -> None:
-        """Remove the rows that the dropped events made obsolete."""
-        rows = [event.previous.modified for event in dropped if event.previous is not None]
-        rows += [event.revision for event in dropped if event.kind == "DELETE"]
-        if self._accepting:
-            self._queue.put(Compaction(compacted, tuple(rows)))
 
     def stop(self) -> None:
         if self._accepting:
@@ -101,14 +103,14 @@ class Writer:
             self._refuse(items)
 
     def _take(self, items: list[Request | Compaction]) -> bool:
-        """Fill with everything queued, at least one item; False when told to stop."""
-        item = self._queue.get()
-        while item is not None:
-            items.append(item)
+        """Fill with everything handed over, at least once; False when told to stop."""
+        given = self._queue.get()
+        while given is not None:
+            items += given
             if len(items) >= BATCH_REQUESTS:
                 return True
             try:
-                item = self._queue.get_nowait()
+                given = self._queue.get_nowait()
             except queue.Empty:
                 return True
         return False
@@ -160,8 +162,8 @@ class Writer:
             self._revision = event.revision
 
     def _refuse(self, items: Sequence[Request | Compaction]) -> None:
-        left: list[Request | Compaction | None] = [*items]
+        left = [*items]
         while not self._queue.empty():
-            left.append(self._queue.get())
+            left += self._queue.get() or ()
         requests = [item for item in left if isinstance(item, Request)]
         self._deliver(Batch(outcomes=[(request, StoreClosedError()) for request in requests]))
