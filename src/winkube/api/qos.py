@@ -14,33 +14,24 @@ def qos_class(spec: JsonObject) -> str:
         containers = [spec]
     else:
         containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    requests: dict[str, set[str]] = {}
-    limits: dict[str, set[str]] = {}
-    guaranteed = True
+    best_effort = guaranteed = True
     for container in containers:
         resources = container.get("resources") or {}
-        asked, capped = _positive(resources, "requests"), _positive(resources, "limits")
-        for found, total in ((asked, requests), (capped, limits)):
-            for name, quantity in found.items():
-                total.setdefault(name, set()).add(quantity)
-        # Requests default to limits, so a limit alone is enough.
-        guaranteed = (
-            guaranteed
-            and set(capped) == set(_COMPUTE)
-            and all(_same(quantity, capped[name]) for name, quantity in asked.items())
-        )
-    if not requests and not limits:
+        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+        for name in _COMPUTE:
+            asked, capped = _amount(requests, name), _amount(limits, name)
+            best_effort = best_effort and not asked and not capped
+            # Requests default to limits, so a limit alone is enough.
+            guaranteed = guaranteed and capped > 0 and asked in (0.0, capped)
+    if best_effort:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _positive(resources: JsonObject, field: str) -> dict[str, str]:
-    found = resources.get(field) or {}
-    return {name: found[name] for name in _COMPUTE if name in found and _number(found[name]) > 0}
-
-
-def _same(one: str, other: str) -> bool:
-    return _number(one) == _number(other)
+def _amount(amounts: JsonObject, name: str) -> float:
+    """Zero for what is not there, or less than nothing."""
+    quantity = amounts.get(name)
+    return max(0.0, _number(quantity)) if quantity is not None else 0.0
 
 
 @functools.lru_cache(maxsize=1024)

@@ -181,10 +181,10 @@ def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
     return f"yaml: {f'line {line}: ' * bool(line)}{error.problem}"
 
 
-def may_repeat_keys(data: bytes, document: Any) -> bool:
+def may_repeat_keys(data: bytes, document: Any, more: int = 0) -> bool:
     """Whether a slow look for keys written twice is worth it.
 
     A compact body as long as its own re-serialisation has none, which spares nearly every client
-    the slow parse.
+    the slow parse. ``more`` is what the document lacks of it.
     """
-    return len(orjson.dumps(document)) != len(data.strip())
+    return len(orjson.dumps(document)) + more != len(data.strip())

@@ -21,6 +21,7 @@ class WriteOptions:
     force: bool = False
     applies: bool = False  # a server-side apply keeps managedFields itself
     resets_managers: bool = False  # nobody shall own anything any longer
+    spec_text: bytes = b""  # the object's spec as JSON, where accepting it has made one
     agent: str = ""  # the client's name for itself, when it names no manager
     warnings: list[str] = field(default_factory=list)
 

@@ -4,9 +4,10 @@ Theory of operation. The event loop hands writes to the writer thread: what came
 of the loop, or while the batch before was made durable, goes over together, since every hand-over
 costs both threads a wait for the interpreter's lock. The writer decides each write against the
 entries it has already decided (``plan_write``), appends the resulting events to the log in one
-transaction, and commits: that is one fsync however many writers wait. Only then does it send the batch back to the event loop, which updates the
-in-memory state, feeds the watchers and answers the callers, in this order and in revision order.
-So nobody sees a write that could still be lost, and every answered write can be read at once.
+transaction, and commits: that is one fsync however many writers wait. Only then does it send the
+batch back to the event loop, which updates the in-memory state, feeds the watchers and answers the
+callers, in this order and in revision order. So nobody sees a write that could still be lost, and
+every answered write can be read at once.
 
 The log is the only table that matters: ``revision`` is its rowid, a row is a put or a delete, and
 the entries are what remains when it is read in order. Compaction removes rows that no watch can

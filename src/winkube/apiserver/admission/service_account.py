@@ -5,6 +5,7 @@ import functools
 import hashlib
 from typing import ClassVar, Final
 
+from winkube.api.decode import clone
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.mountable_secrets import (
     ENFORCED,
@@ -45,11 +46,11 @@ class ServiceAccount:
         spec = pod.setdefault("spec", {})
         name = spec.get("serviceAccountName") or _DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = (await self._account(request, name)).load()
+        account = _read(await self._account(request, name))
         if _mounts_token(spec, account):
             mount_token(spec, account["metadata"].get("uid") or name)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
-            spec["imagePullSecrets"] = account["imagePullSecrets"]
+            spec["imagePullSecrets"] = clone(account["imagePullSecrets"])
         _refuse(request, secret_problem(spec, account))
 
     async def validate(self, request: Admission) -> None:
@@ -87,6 +88,12 @@ class ServiceAccount:
 def _refuse(request: Admission, problem: str) -> None:
     if problem:
         raise request.forbidden(problem)
+
+
+@functools.lru_cache(maxsize=256)
+def _read(item: Item) -> JsonObject:
+    """Only looked at: many pods have the same account."""
+    return item.load()
 
 
 def _mounts_token(spec: JsonObject, account: JsonObject) -> bool:

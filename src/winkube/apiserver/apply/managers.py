@@ -1,7 +1,7 @@
 """managedFields: who owns which fields of one object, and how applying and updating move them."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,11 @@ ANCIENT: Final = "ancient-changes"
 _MAX_AUTHORS: Final = 10
 _REMEMBERED: Final = 512
 _MAX_REMEMBERED_BYTES: Final = 16 * 1024
+_MAX_OUTLINE: Final = 64
+_SECTIONS: Final = frozenset({"kind", "apiVersion", "metadata", "spec", "status"})
+_OUTLINED: Final = frozenset(
+    {"name", "generateName", "namespace", "labels", "annotations", "ownerReferences"}
+)
 # Belong to the system, or name the object: nobody owns them.
 _STRIPPED: Final[Tree] = {
     "f:apiVersion": {},
@@ -52,7 +57,9 @@ class Owner:
     subresource: str = ""
 
 
+Outline = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]
 Managers = dict[Owner, tuple[Tree | None, str]]  # fields, time
+_parts: dict[tuple[Shape, Outline], Tree | None] = {}
 
 
 def read_managers(metadata: JsonObject) -> Managers:
@@ -156,22 +163,32 @@ def changes(shape: Shape, old: JsonObject, new: JsonObject) -> tuple[Tree | None
     return difference(changed, _STRIPPED), difference(removed, _STRIPPED)
 
 
-def track_creation(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
-    """Who creates an object owns everything in it; its status is nobody's yet."""
-    fields = _created_fields(shape, _unmanaged(obj))
-    managers = read_managers(obj["metadata"]) if _are_managers(obj["metadata"]) else {}
-    take_over(managers, fields)
+def track_creation(
+    shape: Shape, obj: JsonObject, owner: Owner, now: str, *, spec_text: bytes = b""
+) -> None:
+    """Who creates an object owns everything in it; its status is nobody's yet.
+
+    ``spec_text`` is its spec as JSON, where the caller has that already.
+    """
+    fields = _created_fields(shape, _unmanaged(obj), spec_text)
+    managers: Managers = {}
+    if "managedFields" in obj["metadata"] and _are_managers(obj["metadata"]):
+        managers = read_managers(obj["metadata"])
+        take_over(managers, fields)
     managers[owner] = (fields, now)
     write_managers(obj["metadata"], managers)
 
 
-def _created_fields(shape: Shape, obj: JsonObject) -> Tree | None:
+def _created_fields(shape: Shape, obj: JsonObject, spec_text: bytes) -> Tree | None:
+    outline = _outline(obj)
     parts = {key: value for key, value in obj.items() if key not in ("spec", "status")}
-    zero = {key: value for key, value in _zero(shape).items() if key not in ("spec", "status")}
-    fields = difference(compare(shape, zero, parts)[0], _STRIPPED)
+    if outline is None:
+        fields = _compared_parts(shape, parts)
+    else:
+        fields = _known_parts(shape, outline, lambda: _compared_parts(shape, parts))
     if "spec" not in obj:
         return fields
-    text = orjson.dumps(obj["spec"])
+    text = spec_text or orjson.dumps(obj["spec"])
     known = len(text) <= _MAX_REMEMBERED_BYTES
     spec = _spec_fields(shape, text) if known else _compared_spec(shape, obj["spec"])
     return fields if spec is None else {**(fields or {}), "f:spec": spec}
@@ -181,6 +198,37 @@ def _created_fields(shape: Shape, obj: JsonObject) -> Tree | None:
 def _spec_fields(shape: Shape, text: bytes) -> Tree | None:
     """Controllers make objects by the hundred from one template: the same text, the same fields."""
     return _compared_spec(shape, orjson.loads(text))
+
+
+def _compared_parts(shape: Shape, parts: JsonObject) -> Tree | None:
+    zero = {key: value for key, value in _zero(shape).items() if key not in ("spec", "status")}
+    return difference(compare(shape, zero, parts)[0], _STRIPPED)
+
+
+def _outline(obj: JsonObject) -> Outline | None:
+    """What the fields beside spec and status depend on; None when it is more than keys."""
+    metadata = obj["metadata"]
+    if not (obj.keys() <= _SECTIONS and metadata.keys() <= _OUTLINED):
+        return None
+    labels, notes = metadata.get("labels"), metadata.get("annotations")
+    owners = metadata.get("ownerReferences") or ()
+    if len(labels or ()) + len(notes or ()) + len(owners) > _MAX_OUTLINE:
+        return None
+    return (
+        tuple(metadata),
+        tuple(labels) if labels else (),
+        tuple(notes) if notes else (),
+        tuple((owner.get("uid"), *owner) for owner in owners),
+    )
+
+
+def _known_parts(shape: Shape, outline: Outline, compute: Callable[[], Tree | None]) -> Tree | None:
+    """Objects of one template differ in names and values, not in the fields they have."""
+    if (shape, outline) not in _parts:
+        if len(_parts) >= _REMEMBERED:
+            del _parts[next(iter(_parts))]
+        _parts[shape, outline] = compute()
+    return _parts[shape, outline]
 
 
 def _compared_spec(shape: Shape, spec: Any) -> Tree | None:

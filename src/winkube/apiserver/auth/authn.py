@@ -1,9 +1,11 @@
 """Authentication: client certificate first, then bearer token, else anonymous."""
 
 import hashlib
+import ssl
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
+from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
@@ -21,6 +23,8 @@ Subject = tuple[tuple[tuple[str, str], ...], ...]
 class Authenticator:
     def __init__(self, tokens: TokenAuthority) -> None:
         self._tokens = tokens
+        # A connection's certificate does not change: it is read once.
+        self._connections: WeakKeyDictionary[ssl.SSLObject, User | None] = WeakKeyDictionary()
 
     def authenticate(self, request: web.BaseRequest) -> User:
         user = self._certificate_user(request)
@@ -38,11 +42,19 @@ class Authenticator:
 
     def _certificate_user(self, request: web.BaseRequest) -> User | None:
         transport = request.transport
-        cert = transport.get_extra_info("peercert") if transport is not None else None
-        if not cert or transport is None:
+        connection = transport.get_extra_info("ssl_object") if transport is not None else None
+        if connection is None:
             return None
-        encoded = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        return user_of_certificate(cert["subject"], encoded)
+        if connection not in self._connections:
+            self._connections[connection] = _peer(connection)
+        return self._connections[connection]
+
+
+def _peer(connection: ssl.SSLObject) -> User | None:
+    cert, encoded = connection.getpeercert(), connection.getpeercert(binary_form=True)
+    if not cert or encoded is None:
+        return None
+    return user_of_certificate(cast("Subject", cert["subject"]), encoded)
 
 
 @lru_cache(maxsize=1024)

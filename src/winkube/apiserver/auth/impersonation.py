@@ -25,12 +25,15 @@ from winkube.apiserver.auth.user import (
 
 _GROUP: Final = "authentication.k8s.io"
 _USER: Final = "Impersonate-User"
+_PREFIX: Final = "impersonate-"
 _EXTRA: Final = "impersonate-extra-"
 
 
 def impersonated_user(request: web.BaseRequest) -> User | None:
     """The user a client wants to act as; the caller checks that it may."""
     headers = request.headers
+    if not any(key[: len(_PREFIX)].lower() == _PREFIX for key in headers):
+        return None
     name = headers.get(_USER, "")
     groups, uid = headers.getall("Impersonate-Group", []), headers.get("Impersonate-Uid", "")
     extra = _extra(headers)

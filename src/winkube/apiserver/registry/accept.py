@@ -17,6 +17,7 @@ from winkube.api.roundtrip import round_trip
 from winkube.api.schema import Schema
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.plain import is_plain
 from winkube.apiserver.typed import check_type, header_fault, unrecognized
 from winkube.base.types import JsonObject
 
@@ -44,10 +45,12 @@ def accept(
     completed = _remembered_spec(schema, kind, obj, raw)
     if completed is not None:
         obj["spec"] = {}
-    report = _report(schema, kind, obj, options, raw if completed is None else b"")
-    # What a patch made has lost the order its author wrote it in.
-    _judge(report, kind, options, converting=converting, ordered=not raw)
-    round_trip(schema, kind, obj)
+        options.spec_text = completed[0]
+    if completed is None or not is_plain(obj):
+        report = _report(schema, kind, obj, options, raw if completed is None else b"")
+        # What a patch made has lost the order its author wrote it in.
+        _judge(report, kind, options, converting=converting, ordered=not raw)
+        round_trip(schema, kind, obj)
     if obj.get("metadata") is None:
         obj["metadata"] = {}
     if completed is None:
@@ -63,10 +66,12 @@ def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) ->
     spec = obj.get("spec")
     if kind.kind != "Pod" or kind.group or type(spec) is not dict:
         return None
-    if raw and may_repeat_keys(raw, obj):
-        return None
     text = orjson.dumps(spec)
-    return _completed_spec(schema, kind, text) if len(text) < _MAX_REMEMBERED_BYTES else None
+    if len(text) >= _MAX_REMEMBERED_BYTES:
+        return None
+    if raw and may_repeat_keys(raw, {**obj, "spec": 0}, len(text) - 1):
+        return None
+    return _completed_spec(schema, kind, text)
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)

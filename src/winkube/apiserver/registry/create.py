@@ -67,7 +67,8 @@ def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOption
     definition = registry.schema.for_kind(kind.gvk)
     if definition is not None and not options.applies:
         owner = Owner(options.manager, "Update", kind.api_version)
-        track_creation(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
+        now = to_rfc3339(registry.clock.now())
+        track_creation(definition.shape, obj, owner, now, spec_text=options.spec_text)
     if not obj["metadata"].get("managedFields"):
         obj["metadata"].pop("managedFields", None)
 

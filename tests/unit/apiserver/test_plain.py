@@ -1,0 +1,52 @@
+"""What is called plain is left as it is by checking and by a round trip; doubt goes the long way."""
+
+import random
+from typing import Any
+
+import pytest
+
+from winkube.api.decode import clone
+from winkube.api.fields import check_fields
+from winkube.api.kinds import served_kinds
+from winkube.api.roundtrip import round_trip
+from winkube.api.schema import load_schema
+from winkube.apiserver.registry.plain import is_plain
+
+SCHEMA = load_schema()
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+VALUES: tuple[Any, ...] = (
+    "text", "", None, 0, 1, 1.5, True, False, {}, [], {"a": "b"}, {"a": ""}, {"a": 1}, {"a": None},
+    [OWNER], [{**OWNER, "blockOwnerDeletion": True}], [{**OWNER, "controller": False}], [{}],
+    [{**OWNER, "other": "x"}], [{"uid": "u"}], [None], "2026-01-01T00:00:00Z",
+)  # fmt: skip
+FIELDS = (
+    "name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "uid",
+    "finalizers", "creationTimestamp", "generation", "managedFields", "unknown",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plain_objects_need_no_check_and_no_round_trip(seed: int) -> None:
+    chance = random.Random(seed)
+    pods = served_kinds(SCHEMA).by_gvk("", "v1", "Pod")
+    assert pods is not None
+    plain = 0
+    for _ in range(200):
+        fields = chance.sample(FIELDS, chance.randint(0, 4))
+        metadata = {field: chance.choice(VALUES) for field in fields}
+        obj = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": {}}
+        if not is_plain(obj):
+            continue
+        plain += 1
+        assert check_fields(SCHEMA, pods, obj).clean, metadata
+        before = clone(metadata)
+        round_trip(SCHEMA, pods, obj)
+        assert obj["metadata"] == before
+    assert plain
+
+
+def test_what_a_controller_writes_is_plain() -> None:
+    metadata = {"generateName": "web-", "labels": {"app": "web"}, "ownerReferences": [OWNER]}
+    assert is_plain({"metadata": metadata, "spec": {}})
+    assert not is_plain({"metadata": {**metadata, "creationTimestamp": None}, "spec": {}})
+    assert not is_plain({"metadata": metadata, "spec": {}, "more": 1})
