@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from winkube.store.errors import StoreFailedError, StoreLockedError
@@ -19,6 +20,15 @@ CREATE TABLE IF NOT EXISTS log (
 );
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 """
+
+# Every statement lets go of the interpreter's lock and waits to get it back, which costs more than
+# inserting a row: so rows go in together, in few sizes that the statement cache can hold.
+_INSERT_SIZES = (32, 8, 4, 2, 1)
+_INSERTS = {
+    size: "INSERT INTO log (revision, deleted, created, key, value) VALUES "
+    + ", ".join(["(?, ?, ?, ?, ?)"] * size)
+    for size in _INSERT_SIZES
+}
 
 # A predecessor that was killed may take a moment to let go of its lock.
 _PATIENCE = 2.0
@@ -57,10 +67,12 @@ class SqliteLog:
     def append(self, events: Sequence[Event]) -> None:
         with _translated():
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.executemany(
-                "INSERT INTO log (revision, deleted, created, key, value) VALUES (?, ?, ?, ?, ?)",
-                map(_to_row, events),
-            )
+            start = 0
+            for size in _INSERT_SIZES:
+                while len(events) - start >= size:
+                    rows = map(_to_row, events[start : start + size])
+                    self._db.execute(_INSERTS[size], tuple(chain.from_iterable(rows)))
+                    start += size
 
     def remove(self, compacted: Revision, rows: Iterable[Revision]) -> None:
         with _translated():

@@ -1,4 +1,4 @@
-"""What is called plain is left as it is by checking and by a round trip; doubt goes the long way."""
+"""What is plain is left as it is by checks and by a round trip; doubt goes the long way."""
 
 import random
 from typing import Any
