@@ -1,7 +1,6 @@
 """The API server: opens the store, fills the cache, seeds, and serves until cancelled."""
 
 import asyncio
-import gc
 import logging
 import socket
 from collections.abc import AsyncIterator
@@ -23,6 +22,7 @@ from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.services.records import ServiceRecords
 from winkube.apiserver.tls import server_context
 from winkube.base.clock import Clock, SystemClock
+from winkube.base.collector import tune_collector
 from winkube.store.sqlite import SqliteStore
 from winkube.store.types import Store
 
@@ -84,7 +84,7 @@ class ApiServer:
             for sock in self._config.sockets
         ]
         log.info("serving", extra={"addresses": [_name(s) for s in self._config.sockets]})
-        _tune_collector()
+        tune_collector()
         self.ready.set()
         try:
             await asyncio.Event().wait()
@@ -112,16 +112,6 @@ async def _open_store(config: ApiServerConfig) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
-
-
-def _tune_collector() -> None:
-    """Look for reference cycles less often: requests make many short-lived objects and no cycles.
-
-    The schemas, which live as long as the process, are not looked at again.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
 
 
 def _name(sock: socket.socket) -> str:

@@ -5,6 +5,8 @@ watches from there. Every event and bookmark moves the remembered version forwar
 stream is resumed where it ended. When the server no longer has that version (410), or does not
 know it, the informer lists again and reports the *difference* to its handlers: nothing that
 happened in between is lost, it is only merged. Objects in the cache are shared: never change them.
+They come without managedFields, which are as large as the rest; the server keeps its own when an
+update does not speak of them.
 """
 
 import asyncio
@@ -209,6 +211,7 @@ class Informer:
     def _store(self, key: str, new: JsonObject | None, *, last: JsonObject | None = None) -> None:
         old = self._objects.get(key)
         if new is not None:
+            new["metadata"].pop("managedFields", None)
             self._objects[key] = new
         elif old is not None:
             del self._objects[key]

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 
 import uvloop
 
+from winkube.base.collector import tune_collector
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
@@ -98,6 +99,7 @@ def admin_client_config(state: ClusterState) -> ClientConfig:
 
 def _serve(*parts: Part) -> NoReturn:
     """Run these until one fails; SIGTERM ends the process, and a restart adopts what is there."""
+    tune_collector()
     uvloop.run(_run_all(parts))
     os._exit(0)
 
@@ -107,6 +109,7 @@ def _serve_with_client(config: ClientConfig, build: Callable[[ApiClient], list[P
         async with ApiClient(config) as client:
             await _run_all(build(client))
 
+    tune_collector()
     uvloop.run(main())
     os._exit(0)
 
@@ -206,6 +209,7 @@ def _controllers(state: ClusterState) -> NoReturn:
                 ]
             )
 
+    tune_collector()
     uvloop.run(main())
     os._exit(0)
 
