@@ -1,6 +1,6 @@
 """Which resources a server has, from its discovery documents."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from winkube.api.errors import ApiError
 from winkube.base.types import JsonObject
@@ -15,19 +15,29 @@ class ServedResource:
     verbs: frozenset[str]
 
 
+@dataclass(slots=True)
+class Discovery:
+    """What was found, and the group versions whose server did not answer."""
+
+    resources: list[ServedResource]
+    silent: list[str] = field(default_factory=list)
+
+
 async def discover(client: ApiClient) -> list[ServedResource]:
     """Every resource at its group's preferred version; a group that fails is left out."""
-    paths = ["/api/v1"]
+    return (await survey(client)).resources
+
+
+async def survey(client: ApiClient) -> Discovery:
+    """As ``discover``, for those who must know whether that is all."""
+    found = Discovery(parse_resources(await client.get_path("/api/v1")))
     for group in (await client.get_path("/apis")).get("groups") or ():
         preferred = group.get("preferredVersion") or group["versions"][0]
-        paths.append(f"/apis/{preferred['groupVersion']}")
-    found = []
-    for path in paths:
+        version = preferred["groupVersion"]
         try:
-            found += parse_resources(await client.get_path(path))
+            found.resources += parse_resources(await client.get_path(f"/apis/{version}"))
         except ApiError:
-            if path == "/api/v1":
-                raise
+            found.silent.append(version)
     return found
 
 

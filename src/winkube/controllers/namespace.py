@@ -5,14 +5,15 @@ The kinds to empty come from discovery, so that new kinds need no change here. A
 """
 
 import copy
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from winkube.aio.backoff import Backoff
 from winkube.api.errors import ApiError, MethodNotAllowedError, NotFoundError
 from winkube.api.meta import is_deleting, name_of, set_condition
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
-from winkube.client.discovery import ServedResource, discover
+from winkube.client.discovery import ServedResource, survey
 from winkube.client.errors import TransportError
 from winkube.client.resource import NAMESPACES, PODS, Resource
 from winkube.controllers.controller import Context, Controller
@@ -21,46 +22,105 @@ FINALIZER: Final = "kubernetes"
 RETRY: Final = Backoff(first=0.25, ceiling=15.0)
 
 
-def plan_conditions(remaining: dict[str, int], finalizers: dict[str, int]) -> list[JsonObject]:
+@dataclass(slots=True)
+class Sweep:
+    """What one attempt to empty a namespace found and left."""
+
+    remaining: dict[str, int] = field(default_factory=dict)
+    finalizers: dict[str, int] = field(default_factory=dict)
+    silent: list[str] = field(default_factory=list)  # group versions whose server did not answer
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def is_done(self) -> bool:
+        return not (self.remaining or self.silent or self.failures)
+
+    @property
+    def is_early(self) -> bool:
+        """Pods are left: upstream has not counted the rest yet, and says nothing of it."""
+        return f"{PODS.plural}.{PODS.group}" in self.remaining
+
+
+def plan_conditions(sweep: Sweep) -> list[JsonObject]:
     """What kubectl describe shows about a namespace that does not go away."""
-    kinds = ", ".join(
-        f"{kind} has {count} resource instances" for kind, count in sorted(remaining.items())
-    )
-    held = ", ".join(
-        f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())
-    )
-    left = f"Some resources are remaining: {kinds}" if kinds else ""
-    blocked = f"Some content in the namespace has finalizers remaining: {held}" if held else ""
+    told = Sweep(silent=sweep.silent, failures=sweep.failures) if sweep.is_early else sweep
     return [
-        _condition("NamespaceDeletionDiscoveryFailure", problem="", ok="ResourcesDiscovered"),
-        _condition(
-            "NamespaceDeletionGroupVersionParsingFailure", problem="", ok="ParsedGroupVersions"
-        ),
-        _condition("NamespaceDeletionContentFailure", problem="", ok="ContentDeleted"),
-        _condition("NamespaceContentRemaining", problem=left, ok="ContentRemoved"),
-        _condition("NamespaceFinalizersRemaining", problem=blocked, ok="ContentHasNoFinalizers"),
+        _condition("NamespaceDeletionDiscoveryFailure", _said_of_groups(told.silent)),
+        _condition("NamespaceDeletionGroupVersionParsingFailure", ""),
+        _condition("NamespaceDeletionContentFailure", _said_of_failures(told.failures)),
+        _condition("NamespaceContentRemaining", _said_of_kinds(told.remaining)),
+        _condition("NamespaceFinalizersRemaining", _said_of_finalizers(told.finalizers)),
     ]
 
 
-_GOOD: Final = {
-    "ResourcesDiscovered": "All resources successfully discovered",
-    "ParsedGroupVersions": "All legacy kube types successfully parsed",
-    "ContentDeleted": "All content successfully deleted, may be waiting on finalization",
-    "ContentRemoved": "All content successfully removed",
-    "ContentHasNoFinalizers": "All content-preserving finalizers finished",
-}
-_BAD: Final = {
-    "NamespaceContentRemaining": "SomeResourcesRemain",
-    "NamespaceFinalizersRemaining": "SomeFinalizersRemain",
+def _said_of_groups(silent: list[str]) -> str:
+    if not silent:
+        return ""
+    groups = ", ".join(
+        f"{group}: stale GroupVersion discovery: {group}" for group in sorted(silent)
+    )
+    return (
+        f"Discovery failed for some groups, {len(silent)} failing: "
+        f"unable to retrieve the complete list of server APIs: {groups}"
+    )
+
+
+def _said_of_failures(failures: list[str]) -> str:
+    if not failures:
+        return ""
+    words = ", ".join(sorted(failures))
+    return f"Failed to delete all resource types, {len(failures)} remaining: {words}"
+
+
+def _said_of_kinds(remaining: dict[str, int]) -> str:
+    kinds = [f"{kind} has {count} resource instances" for kind, count in sorted(remaining.items())]
+    return f"Some resources are remaining: {', '.join(kinds)}" if kinds else ""
+
+
+def _said_of_finalizers(finalizers: dict[str, int]) -> str:
+    held = [f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())]
+    said = "Some content in the namespace has finalizers remaining"
+    return f"{said}: {', '.join(held)}" if held else ""
+
+
+class _Words(NamedTuple):
+    problem: str
+    well: str
+    message: str
+
+
+_WORDS: Final = {
+    "NamespaceDeletionDiscoveryFailure": _Words(
+        "DiscoveryFailed", "ResourcesDiscovered", "All resources successfully discovered"
+    ),
+    "NamespaceDeletionGroupVersionParsingFailure": _Words(
+        "GroupVersionParsingFailed",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": _Words(
+        "ContentDeletionFailed",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": _Words(
+        "SomeResourcesRemain", "ContentRemoved", "All content successfully removed"
+    ),
+    "NamespaceFinalizersRemaining": _Words(
+        "SomeFinalizersRemain",
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ),
 }
 
 
-def _condition(type_: str, *, problem: str, ok: str) -> JsonObject:
+def _condition(type_: str, problem: str) -> JsonObject:
+    words = _WORDS[type_]
     return {
         "type": type_,
         "status": "True" if problem else "False",
-        "reason": _BAD.get(type_, "") if problem else ok,
-        "message": problem or _GOOD[ok],
+        "reason": words.problem if problem else words.well,
+        "message": problem or words.message,
     }
 
 
@@ -79,36 +139,35 @@ class NamespaceController(Controller):
             return
         if FINALIZER not in (namespace["spec"].get("finalizers") or ()):
             return
-        remaining, finalizers = await self._empty(key)
-        if remaining:
-            # While pods are left upstream says nothing of what remains: it has not counted yet.
-            early = f"{PODS.plural}.{PODS.group}" in remaining
-            told: tuple[dict[str, int], dict[str, int]] = (
-                ({}, {}) if early else (remaining, finalizers)
-            )
-            await self._report(namespace, *told)
-            attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
-            self.queue.add_after(key, RETRY.delay(attempt))
+        sweep = await self._empty(key)
+        if sweep.is_done:
+            self._attempts.pop(key, None)
+            await self._finalize(key)
             return
-        self._attempts.pop(key, None)
-        await self._finalize(key)
+        await self._report(namespace, sweep)
+        attempt = self._attempts[key] = self._attempts.get(key, 0) + 1
+        self.queue.add_after(key, RETRY.delay(attempt))
 
-    async def _empty(self, namespace: str) -> tuple[dict[str, int], dict[str, int]]:
-        remaining: dict[str, int] = {}
-        finalizers: dict[str, int] = {}
-        served = await discover(self.client)
-        for entry in _pods_first(served):
-            left = await self._delete_all(entry, namespace)
+    async def _empty(self, namespace: str) -> Sweep:
+        found = await survey(self.client)
+        sweep = Sweep(silent=found.silent)
+        for entry in _pods_first(found.resources):
+            try:
+                left = await self._delete_all(entry, namespace)
+            except ApiError as error:
+                # One kind that cannot be emptied does not keep the others.
+                sweep.failures.append(error.message)
+                continue
+            resource = entry.resource
             if left:
-                resource = entry.resource
-                remaining[f"{resource.plural}.{resource.group}"] = len(left)
+                sweep.remaining[f"{resource.plural}.{resource.group}"] = len(left)
             for item in left:
                 for finalizer in item["metadata"].get("finalizers") or ():
-                    finalizers[finalizer] = finalizers.get(finalizer, 0) + 1
-            if left and entry.resource == PODS:
+                    sweep.finalizers[finalizer] = sweep.finalizers.get(finalizer, 0) + 1
+            if left and resource == PODS:
                 # What pods use stays until they have stopped (KEP-5080).
                 break
-        return remaining, finalizers
+        return sweep
 
     async def _delete_all(self, entry: ServedResource, namespace: str) -> list[JsonObject]:
         try:
@@ -141,12 +200,10 @@ class NamespaceController(Controller):
             except NotFoundError:
                 continue
 
-    async def _report(
-        self, namespace: JsonObject, remaining: dict[str, int], finalizers: dict[str, int]
-    ) -> None:
+    async def _report(self, namespace: JsonObject, sweep: Sweep) -> None:
         fresh = copy.deepcopy(namespace)
         changed = False
-        for condition in plan_conditions(remaining, finalizers):
+        for condition in plan_conditions(sweep):
             now = to_rfc3339(self.clock.now())
             changed = set_condition(fresh, condition, now) or changed
         if changed:
