@@ -19,7 +19,7 @@ NAME = "going"
 
 async def until(what: Any, seconds: float = 60.0) -> Any:
     async with asyncio.timeout(seconds):
-        while not (found := await what()):
+        while not (found := await what()):  # noqa: ASYNC110 - the state is another process's
             await asyncio.sleep(0.1)
     return found
 
