@@ -11,6 +11,7 @@ from winkube.base.errors import WinkubeError
 from winkube.cli.options import kubeconfig_path
 from winkube.lint import repair
 from winkube.lint.baseline import hide_known, load_baseline, write_baseline
+from winkube.lint.collector import calm_collector
 from winkube.lint.formats import text
 from winkube.lint.formats.registry import FORMATS
 from winkube.lint.report import Report
@@ -76,9 +77,10 @@ def _run(asked: Asked) -> int:
     live = _read_live(asked)
     targets = _targets(asked, file, live)
     config = LintConfig(targets, file.suppressions, _severity(asked.level))
-    if asked.fix:
-        _fix(asked, config)
-    report = _check(asked, config, live)
+    with calm_collector():
+        if asked.fix:
+            _fix(asked, config)
+        report = _check(asked, config, live)
     if asked.write_baseline is not None:
         write_baseline(asked.write_baseline, report)
         print(f"wrote {len(report.findings)} findings to {asked.write_baseline}", file=sys.stderr)

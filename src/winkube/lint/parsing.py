@@ -18,7 +18,7 @@ _LIST: Final = "tag:yaml.org,2002:seq"
 MAX_NODES: Final = 1_000_000
 _TEMPLATE: Final = "a template that is not rendered; check the output of 'helm template' instead"
 _RISKY_BRACKETS: Final = 1000  # the composer's stack is safe for several times as many
-_ALIAS: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]", re.MULTILINE)
+ALIAS: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s*]", re.MULTILINE)
 _DEEP_INDENT: Final = re.compile(rf"^[ ]{{{MAX_DEPTH}}}", re.MULTILINE)
 _DEEP_DASHES: Final = re.compile(r"(?:[-?:][ \t]+){20}")
 
@@ -80,8 +80,9 @@ def parse_document(text: str) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        has_aliases = _ALIAS.search(text) is not None
-        if has_aliases or _brackets(text) >= MAX_DEPTH:
+        has_aliases = ALIAS.search(text) is not None
+        # From _RISKY_BRACKETS on the depth was measured already.
+        if has_aliases or MAX_DEPTH <= _brackets(text) < _RISKY_BRACKETS:
             _check_growth(node)
         return loader.construct_document(node) if has_aliases else _build(loader, node)
     except yaml.YAMLError as error:
@@ -192,7 +193,8 @@ def _too_deep(mark: Any) -> UnreadableError:
 
 
 def _brackets(text: str) -> int:
-    return text.count("[") + text.count("{")
+    """How many could nest: an empty list or map holds nothing."""
+    return text.count("[") + text.count("{") - text.count("[]") - text.count("{}")
 
 
 def _below(node: yaml.Node) -> list[yaml.Node]:

@@ -12,18 +12,23 @@ from winkube.rules.model import Path
 
 
 class Position(NamedTuple):
-    """Line and column count from 1; ``text`` is the line, ``width`` how much of it is meant."""
+    """Line and column count from 1; ``text`` is the line, ``width`` how much of it is meant.
+
+    Of a very long line ``text`` may be a part: ``before`` says how much of it is left out in front.
+    """
 
     line: int
     column: int
     width: int
     text: str
+    before: int = 0
 
 
 class Positions:
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str, first_line: int, first_column: int = 0) -> None:
         self._text = text
         self._first_line = first_line
+        self._first_column = first_column
 
     @cached_property
     def root(self) -> yaml.Node | None:
@@ -56,7 +61,8 @@ class Positions:
             end = line_start + len(text.partition(" #")[0].rstrip())
         column = start - line_start
         width = max(end - start, 1)
-        return Position(self._first_line + line + 1, column + 1, width, text)
+        before = 0 if line else self._first_column
+        return Position(self._first_line + line + 1, before + column + 1, width, text, before)
 
 
 def entry(node: yaml.Node, step: str | int) -> tuple[yaml.Node, yaml.Node] | None:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from winkube.base.types import JsonObject
+from winkube.lint.listing import find_items
 from winkube.lint.parsing import UnreadableError, parse_document
 from winkube.lint.positions import Positions
 from winkube.rules.model import Path
@@ -39,17 +40,21 @@ class Problem:
 
 @dataclass(frozen=True)
 class Document:
-    """One document of a file; ``first_line`` is where it starts, counted from 0."""
+    """One document of a file, or one item of a large List in it.
+
+    ``first_line`` and ``first_column`` are where it starts, counted from 0.
+    """
 
     source: str
     text: str
     first_line: int
     value: Any
     offset: int = 0  # where its text starts in the file's text
+    first_column: int = 0
 
     @cached_property
     def positions(self) -> Positions:
-        return Positions(self.text, self.first_line)
+        return Positions(self.text, self.first_line, self.first_column)
 
     def objects(self) -> Iterator[tuple[Path, JsonObject]]:
         """The Kubernetes objects in it, and where: Lists are opened."""
@@ -77,18 +82,37 @@ def parse_text(source: str, text: str) -> Iterator[Document | Problem]:
     for offset, first_line, part in _split(text):
         if _SURROGATE.search(part):
             continue  # told already
-        if len(part) > MAX_DOCUMENT:
-            limit = MAX_DOCUMENT >> 20
-            message = f"a document of {len(part) >> 20} MiB (the limit is {limit} MiB)"
-            yield Problem(source, message, first_line + 1, 1)
+        items = find_items(part)
+        if items is None:
+            yield _parse_part(source, _Part(offset, first_line, part))
             continue
-        try:
-            value = parse_document(part)
-        except UnreadableError as error:
-            line, column = first_line + error.line + 1, error.column + 1
-            yield Problem(source, error.message, line, column)
-        else:
-            yield Document(source, part, first_line, value, offset)
+        line, line_start, behind = first_line, 0, 0
+        for start, end in items:
+            line += part.count("\n", behind, start)
+            line_start = part.rfind("\n", behind, start) + 1 or line_start
+            behind = start
+            item = _Part(offset + start, line, part[start:end], start - line_start)
+            yield _parse_part(source, item)
+
+
+class _Part(NamedTuple):
+    offset: int
+    line: int
+    text: str
+    column: int = 0
+
+
+def _parse_part(source: str, part: _Part) -> Document | Problem:
+    if len(part.text) > MAX_DOCUMENT:
+        limit = MAX_DOCUMENT >> 20
+        message = f"a document of {len(part.text) >> 20} MiB (the limit is {limit} MiB)"
+        return Problem(source, message, part.line + 1, 1)
+    try:
+        value = parse_document(part.text)
+    except UnreadableError as error:
+        column = error.column + 1 + (0 if error.line else part.column)
+        return Problem(source, error.message, part.line + error.line + 1, column)
+    return Document(source, part.text, part.line, value, part.offset, part.column)
 
 
 def _split(text: str) -> Iterator[tuple[int, int, str]]:

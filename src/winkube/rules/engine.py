@@ -13,7 +13,7 @@ from winkube.base.types import JsonObject
 from winkube.rules.context import Context
 from winkube.rules.load import load_rules
 from winkube.rules.model import Finding, Hit, ObjectRef, Pods, Rule, Target
-from winkube.rules.needs import Needs, names_in, needs_of
+from winkube.rules.needs import Chooser, Needs, names_in, needs_of
 from winkube.rules.paths import first
 from winkube.rules.placement import Placement, place
 from winkube.rules.subjects import Subject, pods_in
@@ -64,20 +64,30 @@ class Ruleset:
         return {kind: tuple(active) for kind, active in found.items()}
 
     @cached_property
-    def _for_pods(self) -> dict[str | None, tuple[_Active, ...]]:
+    def _for_pods(self) -> dict[str | None, Chooser[_Active]]:
         """Rules for pods by the system that the pod is for."""
         every = self._by_kind.get("Pod", ())
-        return {
-            os: tuple(active for active in every if _concerns(active.rule.pods, os))
-            for os in ("windows", "linux", None)
-        }
+        return {os: _chooser(every, os) for os in ("windows", "linux", None)}
 
-    def of_kind(self, kind: str) -> tuple[_Active, ...]:
-        own = self._by_kind.get(kind, ()) if kind != "Pod" else ()
-        return own + self._by_kind.get("*", ())
+    @cached_property
+    def _for_objects(self) -> dict[tuple[str, str | None], Chooser[_Active]]:
+        return {}
 
-    def of_pods(self, os: str | None) -> tuple[_Active, ...]:
+    def of_object(self, kind: str, os: str | None) -> Chooser[_Active]:
+        """Rules about a whole object; kinds that no rule names share theirs."""
+        known = kind if kind != "Pod" and kind in self._by_kind else ""
+        found = self._for_objects.get((known, os))
+        if found is None:
+            rules = self._by_kind.get(known, ()) + self._by_kind.get("*", ())
+            found = self._for_objects[known, os] = _chooser(rules, os)
+        return found
+
+    def of_pods(self, os: str | None) -> Chooser[_Active]:
         return self._for_pods[os]
+
+
+def _chooser(rules: Iterable[_Active], os: str | None) -> Chooser[_Active]:
+    return Chooser((rule, rule.needs) for rule in rules if _concerns(rule.rule.pods, os))
 
 
 class Engine(Generic[Tag]):
@@ -126,23 +136,18 @@ class Engine(Generic[Tag]):
                 self._remember(subject, ref, where)
             rules = self._rules.of_pods(where.os)
             yield from self._apply(rules, subject, (document, where, ref))
-        whole = self._rules.of_kind(ref.kind)
-        if whole:
-            where = self._placement_of(document, ref, placements)
-            fitting = [active for active in whole if _concerns(active.rule.pods, where.os)]
-            yield from self._apply(fitting, Subject(document, ()), (document, where, ref))
+        where = self._placement_of(document, ref, placements)
+        rules = self._rules.of_object(ref.kind, where.os)
+        yield from self._apply(rules, Subject(document, ()), (document, where, ref))
 
     def _apply(
         self,
-        rules: Iterable[_Active],
+        rules: Chooser[_Active],
         subject: Subject,
         around: tuple[JsonObject, Placement, ObjectRef],
     ) -> Iterator[Finding]:
         owner, where, ref = around
-        names = names_in(subject.pod)
-        for active in rules:
-            if any(wanted.isdisjoint(names) for wanted in active.needs):
-                continue
+        for active in rules.choose(names_in(subject.pod)):
             rule = active.rule
             if not all(condition.holds(subject.pod) for condition in rule.when):
                 continue

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from winkube.facts.version import Version, VersionRange
 
@@ -29,7 +29,10 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 is the worst."""
-        return list(Severity).index(self)
+        return _RANKS[self]
+
+
+_RANKS: Final = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class Pods(StrEnum):

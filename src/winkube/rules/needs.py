@@ -1,26 +1,57 @@
 """Which field names must occur in an object before a rule can find anything in it.
 
 Most rules are about a field that most objects do not have. The names that occur in an object are
-collected once, and a rule whose names are not among them is not asked.
+collected once, and a rule whose names are not among them is not asked. Objects with the same names
+are asked the same rules, so the choice is remembered.
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 from winkube.rules.model import Rule
 from winkube.rules.paths import Pattern
-from winkube.rules.templates.fields import Fields
+from winkube.rules.placement import BUILD_LABEL
+from winkube.rules.templates.fields import Count, Fields, Required
+from winkube.rules.templates.keys import Keys
+from winkube.rules.templates.numbers import Often, Pair
 
-Needs = tuple[frozenset[str], ...]
+Names = frozenset[str]
+Needs = tuple[tuple[Names, ...], ...]  # of each tuple one set has to occur as a whole
+
+Asked = TypeVar("Asked")
+_REMEMBERED: Final = 4096
+_OF_TEMPLATE: Final[Mapping[str, tuple[Names, ...]]] = {
+    "feature-gates": (Names(["featureGates"]),),
+    "flannel-vxlan": (Names(["net-conf.json"]),),
+    "host-process": (Names(["hostProcess"]),),
+    "image-build": (Names(["image"]),),
+    "kubeadm-flags": (Names(["kubeletExtraArgs"]),),
+    "non-root-administrator": (Names(["runAsNonRoot"]),),
+    "program-flags": (Names(["command"]), Names(["args"])),
+    "require-program-flag": (Names(["command"]), Names(["args"])),
+    "windows-supported": (Names([BUILD_LABEL]),),
+}
 
 
 def needs_of(rule: Rule) -> Needs:
-    """Sets of names; of each set one name has to occur."""
-    needs = [
-        frozenset({_last_name(condition.field)}) for condition in rule.when if condition.present
-    ]
-    if isinstance(rule.params, Fields):
-        needs.append(frozenset(_last_name(pattern) for pattern in rule.params.patterns))
-    return tuple(names for names in needs if "" not in names)
+    needs = [(_names(condition.field),) for condition in rule.when if condition.present]
+    needs.append(_OF_TEMPLATE.get(rule.template) or _of_params(rule.params))
+    return tuple(choices for choices in needs if all(choices))
+
+
+def _of_params(params: Any) -> tuple[Names, ...]:
+    match params:
+        case Fields():
+            return tuple(_names(pattern) for pattern in params.patterns)
+        case Keys():
+            return tuple(_names(pattern) for pattern in params.maps)
+        case Count() | Often():
+            return (_names(params.pattern),)
+        case Pair():
+            return (_names((*params.each, *params.left, *params.right)),)
+        case Required():
+            return (_names(params.each),)
+    return (Names(),)
 
 
 def names_in(value: Any) -> set[str]:
@@ -37,6 +68,31 @@ def names_in(value: Any) -> set[str]:
     return names
 
 
-def _last_name(pattern: Pattern) -> str:
-    """The last plain name of a pattern; empty if it has none."""
-    return next((step for step in reversed(pattern) if isinstance(step, str)), "")
+class Chooser(Generic[Asked]):
+    """Of some rules, those that an object with certain names has to be asked."""
+
+    def __init__(self, rules: Iterable[tuple[Asked, Needs]]) -> None:
+        self._rules = tuple(rules)
+        self._names = Names().union(
+            *(names for _, needs in self._rules for choices in needs for names in choices)
+        )
+        self._chosen: dict[Names, tuple[Asked, ...]] = {}
+
+    def choose(self, names: set[str]) -> tuple[Asked, ...]:
+        key = self._names & names
+        found = self._chosen.get(key)
+        if found is None:
+            if len(self._chosen) >= _REMEMBERED:
+                self._chosen.clear()
+            found = tuple(rule for rule, needs in self._rules if _are_met(needs, key))
+            self._chosen[key] = found
+        return found
+
+
+def _are_met(needs: Needs, names: Names) -> bool:
+    return all(any(wanted <= names for wanted in choices) for choices in needs)
+
+
+def _names(pattern: Pattern) -> Names:
+    """The plain names of a pattern: each has to be there for the pattern to lead anywhere."""
+    return Names(step for step in pattern if isinstance(step, str))

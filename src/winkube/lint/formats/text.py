@@ -46,7 +46,7 @@ def _finding(found: Located, *, color: bool, chinese: bool) -> Iterator[str]:
 
 def _window(position: Position) -> tuple[str, int]:
     """The part of a long line that is meant, and where in it the mark starts."""
-    line, column = _plain(position.text.replace("\t", " ")), position.column - 1
+    line, column = _plain(position.text.replace("\t", " ")), position.column - 1 - position.before
     start = 0 if column < _WIDEST // 2 else column - _WIDEST // 4
     return line[start : start + _WIDEST], column - start
 
