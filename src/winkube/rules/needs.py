@@ -34,9 +34,9 @@ _OF_TEMPLATE: Final[Mapping[str, tuple[Names, ...]]] = {
 
 
 def needs_of(rule: Rule) -> Needs:
-    needs = [(_names(condition.field),) for condition in rule.when if condition.present]
-    needs.append(_OF_TEMPLATE.get(rule.template) or _of_params(rule.params))
-    return tuple(choices for choices in needs if all(choices))
+    conditions = [(_names(condition.field),) for condition in rule.when if condition.present]
+    own = _OF_TEMPLATE.get(rule.template) or _of_params(rule.params)
+    return tuple(choices for choices in (*conditions, own) if all(choices))
 
 
 def _of_params(params: Any) -> tuple[Names, ...]:
