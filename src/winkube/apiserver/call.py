@@ -47,7 +47,7 @@ class Call:
 
 def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
     headers = CIMultiDict({"Content-Type": call.output.media, "Cache-Control": _NO_CACHE})
-    for warning in call.warnings:
+    for warning in dict.fromkeys(call.warnings):
         headers.add("Warning", warning_header(warning))
     return web.Response(body=data, status=status, headers=headers)
 

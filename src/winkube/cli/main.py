@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from winkube.cli import down, explain, export_logs, images, lint, load, ls, status, up, version
+from winkube.cli import (
+    down,
+    explain,
+    export_logs,
+    images,
+    lint,
+    load,
+    ls,
+    status,
+    up,
+    version,
+    webhook,
+)
 from winkube.cli.outcome import tell_errors
 
 app = typer.Typer(
@@ -46,6 +58,7 @@ for _name, _command in (
     ("version", version.version),
 ):
     app.command(_name)(tell_errors(_command))
+app.add_typer(webhook.app, name="webhook")
 
 
 def main() -> None:

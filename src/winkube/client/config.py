@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from winkube.client.errors import KubeconfigError
+
+# Where a pod finds who it is (k8s.io/client-go: rest.InClusterConfig).
+ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,19 @@ def load_kubeconfig(path: Path, context: str | None = None) -> ClientConfig:
         cert_data=_inline(path, user, "client-certificate-data"),
         key_data=_inline(path, user, "client-key-data"),
         insecure=bool(cluster.get("insecure-skip-tls-verify", False)),
+    )
+
+
+def in_cluster(environment: Mapping[str, str], folder: Path = ACCOUNT_FOLDER) -> ClientConfig:
+    """As the service account of the pod that this process runs in."""
+    host = environment.get("KUBERNETES_SERVICE_HOST", "")
+    if not host or not (folder / "token").exists():
+        raise KubeconfigError(folder, "this process runs in no pod with a service account")
+    port = environment.get("KUBERNETES_SERVICE_PORT", "443")
+    return ClientConfig(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        ca_file=folder / "ca.crt",
+        token=(folder / "token").read_text().strip(),
     )
 
 

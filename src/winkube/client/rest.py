@@ -76,6 +76,11 @@ class ApiClient:
             await self._session.close()
             self._session = None
 
+    def use_token(self, token: str) -> None:
+        """From the next request on: tokens of pods are renewed while the client lives."""
+        if self._session is not None:
+            self._session.headers["Authorization"] = f"Bearer {token}"
+
     async def get(
         self,
         resource: Resource,

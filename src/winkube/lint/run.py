@@ -11,8 +11,9 @@ from winkube.lint.positions import Position
 from winkube.lint.reading import Document, Problem, parse_file
 from winkube.lint.report import Located, Report
 from winkube.lint.sources import Source
-from winkube.lint.suppress import Suppressions, is_ignored_by_object
+from winkube.lint.suppress import Suppressions
 from winkube.rules.engine import Engine, Ruleset
+from winkube.rules.ignore import is_ignored_by_object
 from winkube.rules.model import Finding, Path, Severity, Target
 
 

@@ -8,13 +8,9 @@ from typing import Any, Final
 
 import yaml
 
-from winkube.base.types import JsonObject
 from winkube.lint.errors import ConfigError
 from winkube.rules.model import Finding, Severity
-from winkube.rules.paths import first
-from winkube.rules.subjects import pods_in
 
-ANNOTATION: Final = "winkube.dev/lint-ignore"
 CONFIG_NAME: Final = ".winkube-lint.yaml"
 _OFF: Final = "off"
 _KNOWN: Final = frozenset(
@@ -90,23 +86,6 @@ def load_config(path: Path) -> FileConfig:
         {side: _texts(document.get(side)) for side in sides if document.get(side)},
         str(document.get("fail-on") or ""),
     )
-
-
-def is_ignored_by_object(finding: Finding, value: JsonObject) -> bool:
-    """Whether an annotation of the object, or of its pod template, names the rule."""
-    if _is_listed(finding.rule.id, first(value, "metadata", "annotations", ANNOTATION)):
-        return True
-    for subject in pods_in(value):
-        steps = ("metadata", "annotations", ANNOTATION)
-        if _is_listed(finding.rule.id, first(subject.pod, *steps)):
-            return True
-    return False
-
-
-def _is_listed(rule_id: str, annotation: Any) -> bool:
-    if not isinstance(annotation, str):
-        return False
-    return any(fnmatch.fnmatchcase(rule_id, word) for word in annotation.replace(",", " ").split())
 
 
 def _parse_ignore(path: Path, entry: Any) -> Ignore:

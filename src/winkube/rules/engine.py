@@ -4,7 +4,7 @@ Objects that need others are judged last: a Service needs the pods it selects, a
 RuntimeClass needs that class. Nothing else is kept, so memory does not grow with the input.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -93,9 +93,11 @@ def _chooser(rules: Iterable[_Active], os: str | None) -> Chooser[_Active]:
 class Engine(Generic[Tag]):
     """Feed it objects, each with a tag that tells where it came from; then finish."""
 
-    def __init__(self, rules: Ruleset) -> None:
+    def __init__(
+        self, rules: Ruleset, runtime_classes: Mapping[str, JsonObject] | None = None
+    ) -> None:
         self._rules = rules
-        self._world = _World()
+        self._world = _World(dict(runtime_classes or {}))
         self._later: list[tuple[JsonObject, Tag]] = []
 
     def feed(self, document: JsonObject, tag: Tag) -> Iterator[tuple[Tag, Finding]]:

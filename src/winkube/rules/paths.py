@@ -13,7 +13,7 @@ from winkube.rules.errors import RulesError
 from winkube.rules.model import Path
 
 _STEP: Final = re.compile(r'\.?([A-Za-z_$][\w-]*)|\[(\*|\d+)\]|(\{\*\})|\["([^"]+)"\]')
-_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
 class PatternError(RulesError):
@@ -47,7 +47,7 @@ def parse_pattern(text: str) -> Pattern:
         position = found.end()
         name, index, values, quoted = found.groups()
         if name == "allContainers":
-            steps.append(_CONTAINERS)
+            steps.append(CONTAINERS)
         elif index is not None:
             steps.append(EACH_ITEM if index == "*" else int(index))
         else:

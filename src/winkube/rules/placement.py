@@ -13,7 +13,7 @@ from typing import Any, Final
 from winkube.base.types import JsonObject
 from winkube.rules.image import os_of_image
 from winkube.rules.model import Path
-from winkube.rules.paths import find, first, parse_pattern
+from winkube.rules.paths import CONTAINERS, find, first, parse_pattern
 
 OS_LABELS: Final = ("kubernetes.io/os", "beta.kubernetes.io/os")
 BUILD_LABEL: Final = "node.kubernetes.io/windows-build"
@@ -52,7 +52,7 @@ def place(pod: JsonObject, runtime_classes: Mapping[str, JsonObject]) -> Placeme
     spec = pod.get("spec")
     if not isinstance(spec, dict):
         return Placement(None, None, False)
-    pins = [*_selector(spec), *_affinity(spec), *_runtime_class(spec, runtime_classes)]
+    pins = [*_pins(spec, runtime_classes)]
     declared = [Evidence(("spec", "os", "name"), name) for name in _declared(spec)]
     options = [Evidence(path, "windows") for pattern in _OPTIONS for path, _ in find(pod, pattern)]
     images = tuple(_images(pod))
@@ -65,6 +65,43 @@ def place(pod: JsonObject, runtime_classes: Mapping[str, JsonObject]) -> Placeme
         firm=(*declared, *pins),
         images=images,
     )
+
+
+def meant_for(spec: Any, runtime_classes: Mapping[str, JsonObject]) -> str | None:
+    """The system of ``place`` alone, for callers that ask about every pod of a busy server."""
+    if not isinstance(spec, dict):
+        return None
+    for found in _declared(spec):
+        return found
+    for evidence in _pins(spec, runtime_classes):
+        return evidence.os
+    if _has_options(spec):
+        return "windows"
+    for name in CONTAINERS:
+        containers = spec.get(name)
+        for container in containers if isinstance(containers, list) else ():
+            if not isinstance(container, dict):
+                continue
+            image = container.get("image")
+            if _has_options(container) or (
+                isinstance(image, str) and os_of_image(image) == "windows"
+            ):
+                return "windows"
+    return None
+
+
+def _pins(spec: JsonObject, runtime_classes: Mapping[str, JsonObject]) -> Iterator[Evidence]:
+    if "nodeSelector" in spec:
+        yield from _selector(spec)
+    if "affinity" in spec:
+        yield from _affinity(spec)
+    if "runtimeClassName" in spec:
+        yield from _runtime_class(spec, runtime_classes)
+
+
+def _has_options(part: JsonObject) -> bool:
+    context = part.get("securityContext")
+    return isinstance(context, dict) and "windowsOptions" in context
 
 
 def tolerates_windows_taint(toleration: Any) -> bool:

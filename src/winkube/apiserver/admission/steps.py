@@ -23,6 +23,7 @@ from winkube.apiserver.admission.webhook.steps import (
     MutatingWebhooks,
     ValidatingWebhooks,
 )
+from winkube.apiserver.admission.windows import WindowsRules
 from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.served import Resources
 from winkube.apiserver.storage import Storage
@@ -39,6 +40,7 @@ def admission_chain(
     limits, priority = LimitRanger(resources), Priority(resources)
     accounts = ServiceAccount(resources)
     runtime, caller = RuntimeClass(resources), Caller(resources)
+    windows = WindowsRules(resources, schema.version)
     mutating = (
         NamespaceLifecycle(resources),
         limits,
@@ -51,6 +53,8 @@ def admission_chain(
         StorageObjectInUseProtection(),
         runtime,
         DefaultIngressClass(resources),
+        # Ours, where upstream would call our webhook: a RuntimeClass has spoken already.
+        windows,
         MutatingWebhooks(resources, caller, schema),
         # No admission upstream but part of storing roles: it sees what the steps above made.
         RbacEscalation(authorizer, resources),
@@ -63,6 +67,7 @@ def admission_chain(
         PersistentVolumeClaimResize(resources),
         runtime,
         Judging(Certificates(authorizer), "certificatesigningrequests.certificates.k8s.io"),
+        windows,
         ValidatingWebhooks(resources, caller),
         # Last: what is refused by others takes nothing.
         ResourceQuota(resources, storage, clock),
