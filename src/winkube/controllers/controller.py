@@ -6,13 +6,15 @@ object is gone is nothing to do.
 """
 
 import asyncio
+import contextlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
-from winkube.api.errors import ConflictError
+from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.meta import name_of, namespace_of, uid_of
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
@@ -62,6 +64,26 @@ class Controller(ABC):
     def event(self, obj: JsonObject, type: str, reason: str, message: str) -> None:
         said_by = self.event_source or self.name
         self.context.recorder.record(obj, type, reason, message, component=said_by)
+
+    async def write_status(self, resource: Resource, obj: JsonObject, status: JsonObject) -> None:
+        """Write a status unless the object has it; an object that is gone needs none."""
+        if status == (obj.get("status") or {}):
+            return
+        with contextlib.suppress(NotFoundError):
+            await self.client.update(resource, {**obj, "status": status}, subresource="status")
+
+    async def remove(self, resource: Resource, obj: JsonObject, **options: Any) -> bool:
+        """Delete this very object: False if it is gone, or another has its name by now."""
+        try:
+            await self.client.delete(
+                resource,
+                name_of(obj),
+                namespace=namespace_of(obj) or None,
+                options={**options, "preconditions": {"uid": uid_of(obj)}},
+            )
+        except (NotFoundError, ConflictError):
+            return False
+        return True
 
     async def run(self) -> None:
         """Reconcile until cancelled; the informers have synced when this is called."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.errors import NotFoundError
 from winkube.api.meta import (
     controller_of,
     find_condition,
@@ -250,7 +249,9 @@ class DisruptionController(Controller):
         except ScaleError as error:
             said = f"Failed to calculate the number of expected pods: {error}"
             self.event(budget, "Warning", "CalculateExpectedPodCountFailed", said)
-            await self._write(budget, plan_failure(budget, str(error), now))
+            await self.write_status(
+                PODDISRUPTIONBUDGETS, budget, plan_failure(budget, str(error), now)
+            )
             return
         if scale.unmanaged:
             self._tell_unmanaged(budget)
@@ -259,7 +260,9 @@ class DisruptionController(Controller):
             namespace = namespace_of(budget)
             said = f"Pod was expected by PDB {namespace}/{namespace} to be deleted but it wasn't"
             self.event(pod, "Warning", "NotDeleted", said)
-        await self._write(budget, plan_status(budget, pods, scale, noted.pending, now))
+        await self.write_status(
+            PODDISRUPTIONBUDGETS, budget, plan_status(budget, pods, scale, noted.pending, now)
+        )
         if noted.again is not None:
             self.queue.add_after(key, noted.again)
 
@@ -290,13 +293,3 @@ class DisruptionController(Controller):
             "may result in undefined behavior. To account for these pods please set "
             '".spec.minAvailable" field of the PDB to an integer value.',
         )
-
-    async def _write(self, budget: JsonObject, status: JsonObject) -> None:
-        if status == (budget.get("status") or {}):
-            return
-        try:
-            await self.client.update(
-                PODDISRUPTIONBUDGETS, {**budget, "status": status}, subresource="status"
-            )
-        except NotFoundError:
-            return

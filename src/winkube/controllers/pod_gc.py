@@ -7,7 +7,7 @@ from typing import Final
 
 from winkube.aio.supervise import repeat
 from winkube.api.errors import ConflictError, NotFoundError
-from winkube.api.meta import is_deleting, key_of, name_of, namespace_of, set_condition, uid_of
+from winkube.api.meta import is_deleting, key_of, set_condition
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS
@@ -73,7 +73,7 @@ class PodGarbageCollector(Controller):
         for pod in plan.orphaned:
             await self._fail(pod)
         for pod in (*plan.orphaned, *plan.unscheduled, *plan.ended):
-            await self._delete(pod)
+            await self.remove(PODS, pod, gracePeriodSeconds=0)
 
     async def _exists(self, node: str) -> bool:
         try:
@@ -97,14 +97,5 @@ class PodGarbageCollector(Controller):
         set_condition(fresh, observed(pod, condition), to_rfc3339(self.clock.now()))
         try:
             await self.client.update(PODS, fresh, subresource="status")
-        except (NotFoundError, ConflictError):
-            return
-
-    async def _delete(self, pod: JsonObject) -> None:
-        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
-        try:
-            await self.client.delete(
-                PODS, name_of(pod), namespace=namespace_of(pod), options=options
-            )
         except (NotFoundError, ConflictError):
             return

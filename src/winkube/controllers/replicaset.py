@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from winkube.api.errors import NotFoundError
 from winkube.api.meta import (
     annotations_of,
     controller_of,
@@ -191,13 +190,7 @@ class ReplicaSetController(Controller):
         status, again = plan_status(replica_set, pods, self.clock.now(), failure)
         if again is not None:
             self.queue.add_after(key, again)
-        if status != (replica_set.get("status") or {}):
-            try:
-                await self.client.update(
-                    self.resource, {**replica_set, "status": status}, subresource="status"
-                )
-            except NotFoundError:
-                return
+        await self.write_status(self.resource, replica_set, status)
 
 
 class ReplicationController(ReplicaSetController):

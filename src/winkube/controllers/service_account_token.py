@@ -12,7 +12,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.errors import NotFoundError
 from winkube.api.meta import annotations_of, key_of, name_of, namespace_of, uid_of
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
@@ -96,7 +96,7 @@ class ServiceAccountTokenController(Controller):
             return
         account = await self._account(secret)
         if account is None:
-            await self._remove(secret)
+            await self.remove(SECRETS, secret)
         else:
             await self._fill(secret, account)
 
@@ -129,15 +129,6 @@ class ServiceAccountTokenController(Controller):
         try:
             await self.client.update(SECRETS, fresh)
         except NotFoundError:
-            return
-
-    async def _remove(self, secret: JsonObject) -> None:
-        options = {"preconditions": {"uid": uid_of(secret)}}
-        try:
-            await self.client.delete(
-                SECRETS, name_of(secret), namespace=namespace_of(secret), options=options
-            )
-        except (NotFoundError, ConflictError):
             return
 
     async def _forget(self, key: str) -> None:

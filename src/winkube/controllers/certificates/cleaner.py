@@ -10,7 +10,6 @@ from typing import Final
 from cryptography import x509
 
 from winkube.api.certificate_request import APPROVED, DENIED, FAILED
-from winkube.api.errors import NotFoundError
 from winkube.api.meta import conditions_of
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
@@ -57,13 +56,10 @@ class CertificateCleaner(Controller):
     async def reconcile(self, key: str) -> None:
         obj = self._requests.get(key)
         due = None if obj is None else plan_removal(obj)
-        if due is None:
+        if obj is None or due is None:
             return
         wait = due - self.clock.now()
         if wait > 0:
             self.queue.add_after(key, wait)
-            return
-        try:
-            await self.client.delete(CERTIFICATESIGNINGREQUESTS, key)
-        except NotFoundError:
-            return
+        else:
+            await self.remove(CERTIFICATESIGNINGREQUESTS, obj)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-from winkube.api.errors import AlreadyExistsError, ConflictError, NotFoundError
+from winkube.api.errors import AlreadyExistsError
 from winkube.api.meta import (
     is_deleting,
     key_of,
@@ -160,35 +160,18 @@ class DaemonSetController(Controller):
             if labels_of(pod).get(HASH_LABEL) in stale:
                 await self.client.patch(PODS, name_of(pod), body, namespace=namespace_of(pod))
         for each in doubles:
-            await self._remove_revision(each)
+            await self.remove(CONTROLLERREVISIONS, each)
 
     async def _clean_up(self, daemon: Daemon, old: Sequence[JsonObject]) -> None:
         for revision in history.plan_cleanup(daemon.daemon_set, old, daemon.pods):
-            await self._remove_revision(revision)
-
-    async def _remove_revision(self, revision: JsonObject) -> None:
-        try:
-            await self.client.delete(
-                CONTROLLERREVISIONS,
-                name_of(revision),
-                namespace=namespace_of(revision),
-                options={"preconditions": {"uid": uid_of(revision)}},
-            )
-        except (NotFoundError, ConflictError):
-            return
+            await self.remove(CONTROLLERREVISIONS, revision)
 
     async def _write_status(self, key: str, daemon: Daemon, *, observed: bool) -> None:
         fresh = dataclasses.replace(daemon, now=self.clock.now())
         status, again = plan_status(fresh, observed=observed)
         if again is not None:
             self.queue.add_after(key, again)
-        if status != (daemon.daemon_set.get("status") or {}):
-            try:
-                await self.client.update(
-                    DAEMONSETS, {**daemon.daemon_set, "status": status}, subresource="status"
-                )
-            except NotFoundError:
-                return
+        await self.write_status(DAEMONSETS, daemon.daemon_set, status)
 
 
 def _placing(node: JsonObject) -> tuple[object, object]:

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 from collections.abc import Sequence
 
-from winkube.api.errors import AlreadyExistsError, NotFoundError
+from winkube.api.errors import AlreadyExistsError
 from winkube.api.meta import (
     annotations_of,
     controller_of,
@@ -235,16 +235,7 @@ class DeploymentController(Controller):
 
     async def _clean_up(self, rollout: Rollout) -> None:
         for replica_set in revision.plan_cleanup(rollout):
-            options = {"preconditions": {"uid": uid_of(replica_set)}}
-            try:
-                await self.client.delete(
-                    REPLICASETS,
-                    name_of(replica_set),
-                    namespace=namespace_of(replica_set),
-                    options={**options, "propagationPolicy": "Background"},
-                )
-            except NotFoundError:
-                continue
+            await self.remove(REPLICASETS, replica_set, propagationPolicy="Background")
 
     async def _mark_paused(self, rollout: Rollout) -> Rollout:
         conditions = (rollout.deployment.get("status") or {}).get("conditions") or []

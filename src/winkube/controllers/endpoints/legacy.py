@@ -6,7 +6,7 @@ from typing import Final
 
 import orjson
 
-from winkube.api.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ForbiddenError
 from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of, uid_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTS
@@ -92,7 +92,7 @@ class EndpointsController(ServiceFollower):
         service = self.services.get(key)
         if service is None or is_deleting(service):
             self.triggers.forget(key)
-            await self._remove(key)
+            await self._remove_ours(key)
         elif is_managed(service):
             await self._write(key, service)
 
@@ -122,13 +122,7 @@ class EndpointsController(ServiceFollower):
             fresh = {**current, "metadata": metadata, "subsets": subsets}
             await self.client.update(ENDPOINTS, stamp(fresh, when))
 
-    async def _remove(self, key: str) -> None:
-        if self._endpoints.get(key) is None:
-            return
-        namespace, _, name = key.partition("/")
-        if labels_of(self._endpoints.get(key) or {}).get(MANAGED_BY) != MANAGER:
-            return
-        try:
-            await self.client.delete(ENDPOINTS, name, namespace=namespace)
-        except NotFoundError:
-            return
+    async def _remove_ours(self, key: str) -> None:
+        current = self._endpoints.get(key)
+        if current is not None and labels_of(current).get(MANAGED_BY) == MANAGER:
+            await self.remove(ENDPOINTS, current)

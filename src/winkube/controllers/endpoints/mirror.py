@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from winkube.api.errors import AlreadyExistsError, ForbiddenError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ForbiddenError
 from winkube.api.meta import (
     annotations_of,
     is_deleting,
@@ -120,7 +120,7 @@ class EndpointSliceMirroringController(Controller):
         for slice_ in self._slices.by_index(MIRRORED, key):
             planned = wanted.pop(name_of(slice_), None)
             if planned is None:
-                await self._delete(slice_)
+                await self.remove(ENDPOINTSLICES, slice_)
             elif not _agrees(slice_, planned):
                 given = {key: planned["metadata"][key] for key in ("labels", "annotations")
                          if key in planned["metadata"]}  # fmt: skip
@@ -134,14 +134,6 @@ class EndpointSliceMirroringController(Controller):
             except (AlreadyExistsError, ForbiddenError):
                 # In the cache soon, or the namespace is on its way out.
                 continue
-
-    async def _delete(self, slice_: JsonObject) -> None:
-        try:
-            await self.client.delete(
-                ENDPOINTSLICES, name_of(slice_), namespace=namespace_of(slice_)
-            )
-        except NotFoundError:
-            return
 
 
 def _agrees(slice_: JsonObject, planned: JsonObject) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from winkube.api.errors import AlreadyExistsError, ApiError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.api.meta import is_deleting, key_of, labels_of, name_of, namespace_of
 from winkube.api.selectors import from_match_labels
 from winkube.base.types import JsonObject
@@ -106,12 +106,7 @@ class EndpointSliceController(ServiceFollower):
         for slice_ in plan.update:
             await self.client.update(ENDPOINTSLICES, stamp(slice_, when))
         for slice_ in plan.delete:
-            try:
-                await self.client.delete(
-                    ENDPOINTSLICES, name_of(slice_), namespace=namespace_of(slice_)
-                )
-            except NotFoundError:
-                continue
+            await self.remove(ENDPOINTSLICES, slice_)
 
     async def _create(self, key: str, slice_: JsonObject) -> None:
         self._expected.expect_creations(key, 1)

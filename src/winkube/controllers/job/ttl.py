@@ -1,7 +1,7 @@
 """Finished jobs are deleted with their pods after ``spec.ttlSecondsAfterFinished``."""
 
-from winkube.api.errors import ConflictError, NotFoundError
-from winkube.api.meta import is_deleting, split_key, uid_of
+from winkube.api.errors import NotFoundError
+from winkube.api.meta import is_deleting, split_key
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import JOBS
@@ -33,12 +33,8 @@ class TtlAfterFinishedController(Controller):
             # The time may have been changed since: only the server knows for sure.
             fresh = await self.client.get(JOBS, name, namespace=namespace)
             if self._is_due(key, fresh):
-                options = {
-                    "propagationPolicy": "Foreground",
-                    "preconditions": {"uid": uid_of(fresh)},
-                }
-                await self.client.delete(JOBS, name, namespace=namespace, options=options)
-        except (NotFoundError, ConflictError):
+                await self.remove(JOBS, fresh, propagationPolicy="Foreground")
+        except NotFoundError:
             return
 
     def _is_due(self, key: str, job: JsonObject | None) -> bool:

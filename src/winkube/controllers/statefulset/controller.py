@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from winkube.api.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.api.meta import (
     is_deleting,
     key_of,
@@ -86,7 +86,7 @@ class StatefulSetController(Controller):
             await self._write_status(key, view, plan, collisions)
         used = (name_of(current), name_of(update))
         for each in plan_history(stateful_set, revisions, pods, used):
-            await self._forget_revision(each)
+            await self.remove(CONTROLLERREVISIONS, each)
 
     async def _choose_revisions(
         self, stateful_set: JsonObject, revisions: Sequence[JsonObject]
@@ -123,14 +123,6 @@ class StatefulSetController(Controller):
                 revision = new_revision(stateful_set, revision["revision"], collisions)
             else:
                 return made, collisions
-
-    async def _forget_revision(self, revision: JsonObject) -> None:
-        try:
-            await self.client.delete(
-                CONTROLLERREVISIONS, name_of(revision), namespace=namespace_of(revision)
-            )
-        except NotFoundError:
-            return
 
     # -- effects
 
@@ -170,19 +162,16 @@ class StatefulSetController(Controller):
 
     async def _delete(self, key: str, stateful_set: JsonObject, pod: JsonObject) -> None:
         self._expected.expect_deletion(key, uid_of(pod))
-        options = {"preconditions": {"uid": uid_of(pod)}}
         try:
-            await self.client.delete(
-                PODS, name_of(pod), namespace=namespace_of(pod), options=options
-            )
-        except (NotFoundError, ConflictError):
-            self._expected.deleted(key, uid_of(pod))
+            asked = await self.remove(PODS, pod)
         except (ApiError, TransportError) as error:
             self._expected.deleted(key, uid_of(pod))
             self._tell(stateful_set, "Delete", pod, error)
             raise
-        else:
+        if asked:
             self._tell(stateful_set, "Delete", pod)
+        else:
+            self._expected.deleted(key, uid_of(pod))
 
     async def _claim(self, key: str, stateful_set: JsonObject, pod: JsonObject) -> None:
         await self._ensure_claims(stateful_set, pod)
@@ -253,13 +242,7 @@ class StatefulSetController(Controller):
         status, again = plan_status(view, plan, collisions)
         if again is not None:
             self.queue.add_after(key, again)
-        if status != (view.stateful_set.get("status") or {}):
-            try:
-                await self.client.update(
-                    STATEFULSETS, {**view.stateful_set, "status": status}, subresource="status"
-                )
-            except NotFoundError:
-                return
+        await self.write_status(STATEFULSETS, view.stateful_set, status)
 
 
 def _wants_pod(stateful_set: JsonObject) -> Predicate:

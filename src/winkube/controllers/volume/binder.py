@@ -229,10 +229,7 @@ class PersistentVolumeBinder(Controller):
     async def _reclaim(self, volume: JsonObject) -> None:
         delete, note = plan_reclaim(volume)
         if delete:
-            try:
-                await self.client.delete(PERSISTENTVOLUMES, name_of(volume))
-            except NotFoundError:
-                return
+            await self.remove(PERSISTENTVOLUMES, volume)
         elif note is not None and (volume.get("status") or {}).get("phase") != "Failed":
             await self._set_volume_phase(volume, "Failed", note.message)
             self._tell(volume, note)

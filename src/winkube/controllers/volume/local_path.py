@@ -189,7 +189,7 @@ class LocalPathProvisioner(Controller):
         phase = (volume.get("status") or {}).get("phase")
         if not is_deleting(volume):
             if phase == "Released" and policy == "Delete":
-                await self._delete(volume)
+                await self.remove(PERSISTENTVOLUMES, volume)
             return
         held = EXTERNAL_FINALIZER in (metadata(volume).get("finalizers") or ())
         if held and (policy != "Delete" or await self._is_lost(volume)):
@@ -199,10 +199,3 @@ class LocalPathProvisioner(Controller):
 
     async def _is_lost(self, volume: JsonObject) -> bool:
         return await self._node(labels_of(volume).get(LOCAL_PATH_NODE, "")) is None
-
-    async def _delete(self, volume: JsonObject) -> None:
-        options = {"preconditions": {"uid": uid_of(volume)}}
-        try:
-            await self.client.delete(PERSISTENTVOLUMES, name_of(volume), options=options)
-        except NotFoundError:
-            return
