@@ -5,6 +5,7 @@ The commands and what they have to print are a table: tests/data/kubectl/breadth
 
 import base64
 import dataclasses
+import itertools
 import json
 import re
 import shlex
@@ -43,7 +44,8 @@ def read_topics() -> dict[str, list[str]]:
     return topics
 
 
-TOPICS = read_topics()
+PARTS = read_topics()
+TOPICS = [name for name in PARTS if not name.startswith("+")]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +69,33 @@ class Desk:
         own = [] if "-n" in words or words[0] in ("config", "version") else ["-n", self.namespace]
         return [words[0], *own, *words[1:]]
 
+    def play(self, part: str) -> list[str]:
+        """What is wrong with the rows of that part of the table, and of those it needs."""
+        problems = []
+        for line in PARTS[part]:
+            if line.startswith("needs "):
+                problems += [each for name in line.split()[1:] for each in self.play(f"+{name}")]
+            else:
+                problems += self._judge(line)
+        return problems
+
+    def prepare(self, *needs: str) -> None:
+        problems = [each for name in needs for each in self.play(f"+{name}")]
+        assert not problems, "\n".join(problems)
+
+    def _judge(self, line: str) -> list[str]:
+        row = ROW.match(line)
+        assert row is not None
+        if row["since"] and self.minor < int(row["since"]):
+            return []
+        done = self(row["command"])
+        said = done.stdout + done.stderr
+        if bool(done.returncode) != bool(row["fails"]):
+            return [f"{row['command']}: exit code {done.returncode}: {said}"]
+        if row["says"] and not re.search(row["says"], said, re.MULTILINE):
+            return [f"{row['command']}: {row['says']!r} is not in: {said}"]
+        return []
+
     def __call__(self, command: str) -> subprocess.CompletedProcess[str]:
         env = self.cluster.environment()
         return run(self.argv(command), env, check=False, stdin="typed\n", timeout=90)
@@ -78,29 +107,30 @@ def desk_names() -> list[Path]:
 
 
 @pytest.fixture(scope="module", params=desk_names(), ids=lambda path: path.name)
-def desk(
+def shelf(
     request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Desk]:
+) -> Desk:
+    """The desk of one kubectl, before anything has a namespace."""
     own = dataclasses.replace(cluster, program=request.param)
     version = json.loads(own.kubectl("version", "--client", "-o", "json").stdout)
     minor = int(re.sub(r"\D", "", version["clientVersion"]["minor"]))
     folder = tmp_path_factory.mktemp("desk")
     write_files(folder, minor)
-    made = Desk(own, minor, f"breadth-{minor}", folder)
-    own.kubectl("create", "namespace", made.namespace)
+    return Desk(own, minor, "", folder)
+
+
+NUMBERS = itertools.count(1)
+
+
+@pytest.fixture
+def desk(shelf: Desk) -> Iterator[Desk]:
+    made = dataclasses.replace(shelf, namespace=f"breadth-{shelf.minor}-{next(NUMBERS)}")
+    write_role(made.folder, made.namespace)
+    made.cluster.kubectl("create", "namespace", made.namespace)
     try:
-        for command in (
-            "run lin --image=busybox -- sleep 1000000",
-            "run win --image=servercore -- ping -t localhost",
-            "create deployment web --image=busybox -- httpd -f -p 80",
-            "wait --for=condition=Ready pod/lin pod/win --timeout=60s",
-            "rollout status deploy/web --timeout=60s",
-        ):
-            done = made(command)
-            assert done.returncode == 0, done.stderr
         yield made
     finally:
-        own.kubectl("delete", "namespace", made.namespace, "--wait=false")
+        made.cluster.kubectl("delete", "namespace", made.namespace, "--wait=false")
 
 
 def write_files(folder: Path, minor: int) -> None:
@@ -116,14 +146,18 @@ def write_files(folder: Path, minor: int) -> None:
     (folder / "two.yaml").write_text(json.dumps(both))
     (folder / "changed.yaml").write_text(changed)
     (folder / "bad.yaml").write_text(config_map("p1", dta={"a": "1"}))
-    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}
-    metadata = {"name": "reconciled", "namespace": f"breadth-{minor}"}
-    (folder / "role.yaml").write_text(json.dumps({**role, "metadata": metadata, "rules": [rule]}))
     (folder / "kustomized").mkdir()
     (folder / "kustomized" / "kustomization.yaml").write_text("resources: [c.yaml]\nnamePrefix: k-")
     (folder / "kustomized" / "c.yaml").write_text(config_map("c"))
     write_keys(folder, f"breadth-{minor}")
+
+
+def write_role(folder: Path, namespace: str) -> None:
+    """The one file that has to name its namespace: ``auth reconcile`` puts nothing into any."""
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": [rule]}
+    metadata = {"name": "reconciled", "namespace": namespace}
+    (folder / "role.yaml").write_text(json.dumps({**role, "metadata": metadata}))
 
 
 def write_keys(folder: Path, name: str) -> None:
@@ -147,18 +181,7 @@ def write_keys(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_commands_do_what_they_do_on_any_cluster(desk: Desk, topic: str) -> None:
-    problems = []
-    for line in TOPICS[topic]:
-        row = ROW.match(line)
-        assert row is not None
-        if row["since"] and desk.minor < int(row["since"]):
-            continue
-        done = desk(row["command"])
-        said = done.stdout + done.stderr
-        if bool(done.returncode) != bool(row["fails"]):
-            problems.append(f"{row['command']}: exit code {done.returncode}: {said}")
-        elif row["says"] and not re.search(row["says"], said, re.MULTILINE):
-            problems.append(f"{row['command']}: {row['says']!r} is not in: {said}")
+    problems = desk.play(topic)
     assert not problems, "\n".join(problems)
 
 
@@ -168,6 +191,7 @@ def test_commands_do_what_they_do_on_any_cluster(desk: Desk, topic: str) -> None
 def test_debug_puts_a_container_into_a_running_pod(desk: Desk, pod: str, program: str) -> None:
     if desk.minor < 23:
         pytest.skip("this kubectl speaks of ephemeral containers in a way long gone")
+    desk.prepare(pod)
     image = WORDS["busybox" if pod == "lin" else "servercore"]
     done = desk(f"debug {pod} --image={image} -c tool --target={pod} -- {program}")
     assert done.returncode == 0, done.stderr
@@ -195,6 +219,7 @@ def test_edit_writes_back_what_the_editor_leaves(desk: Desk) -> None:
 
 
 def test_ports_of_deployments_and_services_are_forwarded(desk: Desk) -> None:
+    desk.prepare("web")
     desk("expose deploy/web --port=8080 --target-port=80 --name=forwarded")
     for target, port in (("deploy/web", 80), ("svc/forwarded", 8080)):
         process = subprocess.Popen(
@@ -215,6 +240,7 @@ def test_ports_of_deployments_and_services_are_forwarded(desk: Desk) -> None:
 
 
 def test_attach_joins_the_output_of_a_windows_pod(desk: Desk) -> None:
+    desk.prepare("win")
     process = subprocess.Popen(
         desk.argv("attach win -c win"),
         env=desk.cluster.environment(),
