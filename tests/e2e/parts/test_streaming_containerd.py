@@ -5,14 +5,15 @@ import hashlib
 import os
 import signal
 import subprocess
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.e2e.harness import find_kubectls
 from tests.integration.streaming.authority import make_authority
+from tests.integration.streaming.client import forwarding, read_line, run, started
 from tests.integration.streaming.mini_cluster import Cluster, FakeView, running_cluster
 
 from winkube.base.paths import NodePaths
@@ -116,26 +117,6 @@ async def running_container(client: CriClient, folder: Path) -> AsyncIterator[tu
         await client.call("RemovePodSandbox", remove)
 
 
-async def run(kubectl: Path, cluster: Cluster, *args: str, stdin: bytes = b"") -> Any:
-    process = await asyncio.create_subprocess_exec(
-        str(kubectl),
-        f"--kubeconfig={cluster.kubeconfig}",
-        *args,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    try:
-        async with asyncio.timeout(60):
-            out, err = await process.communicate(stdin)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return process.returncode, out, err
-
-
 async def check_exec(kubectl: Path, cluster: Cluster) -> None:
     command = ("exec", "web", "--", "sh", "-c", "echo out; echo err >&2; exit 3")
     code, out, err = await run(kubectl, cluster, *command)
@@ -148,23 +129,11 @@ async def check_exec(kubectl: Path, cluster: Cluster) -> None:
 
 
 async def check_attach(kubectl: Path, cluster: Cluster) -> None:
-    process = await asyncio.create_subprocess_exec(
-        str(kubectl),
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("attach", "-i", "web"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
+    argv = ("attach", "-i", "web")
+    async with started(kubectl, cluster, *argv, stdin=PIPE, stdout=PIPE) as process:
+        assert process.stdin is not None
         process.stdin.write(b"hello\n")
-        async with asyncio.timeout(30):
-            assert await process.stdout.readline() == b"got hello\n"
-    finally:
-        process.kill()
-        await process.wait()
+        assert await read_line(process) == b"got hello\n"
 
 
 async def check_port_forward(kubectl: Path, cluster: Cluster) -> None:
@@ -174,26 +143,13 @@ async def check_port_forward(kubectl: Path, cluster: Cluster) -> None:
         writer.close()
 
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
-    process = await asyncio.create_subprocess_exec(
-        str(kubectl),
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("port-forward", "web", f":{server.sockets[0].getsockname()[1]}"),
-        stdout=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(30), server:
-            said = await process.stdout.readline()
-            port = int(said.split(b" -> ")[0].rsplit(b":", 1)[1])
-            for number in range(3):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(b"%d\n" % number)
-                assert await reader.read() == b"%d\n" % number
-                writer.close()
-    finally:
-        process.terminate()
-        await process.wait()
+    there = server.sockets[0].getsockname()[1]
+    async with server, forwarding(kubectl, cluster, there) as port, asyncio.timeout(30):
+        for number in range(3):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"%d\n" % number)
+            assert await reader.read() == b"%d\n" % number
+            writer.close()
 
 
 async def test_kubectl_reaches_a_container_of_containerd(tmp_path: Path) -> None:

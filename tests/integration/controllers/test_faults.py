@@ -119,7 +119,7 @@ async def state(client: ApiClient) -> JsonObject:
     ready = [
         a
         for s in slices
-        for e in s["endpoints"]
+        for e in s["endpoints"] or ()
         if e["conditions"]["ready"]
         for a in e["addresses"]
     ]

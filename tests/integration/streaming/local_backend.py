@@ -131,6 +131,14 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
+    await read_out(process)
+
+
+async def read_out(process: asyncio.subprocess.Process) -> None:
+    """Until the pipes of a process are read to their end, they count as open."""
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            await pipe.read()
 
 
 async def _feed(source: ByteSource, pipe: asyncio.StreamWriter) -> None:

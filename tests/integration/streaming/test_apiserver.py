@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from tests.integration.streaming.client import forwarding, run
 from tests.integration.streaming.mini_cluster import Cluster, write_kubeconfig
-from tests.integration.streaming.test_kubectl import each_kubectl, forwarding, run
+from tests.integration.streaming.test_kubectl import each_kubectl
 
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.server import ApiServer

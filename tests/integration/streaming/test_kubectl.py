@@ -9,12 +9,12 @@ import shutil
 import socket
 import struct
 import termios
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.streaming.client import forwarding, read_line, run, started
 
 from winkube.kubelet.server.view import ContainerState
 
@@ -34,28 +34,6 @@ KUBECTLS = [
     for version in ("1.28", "1.33")
 ]
 each_kubectl = pytest.mark.parametrize("kubectl", KUBECTLS)
-
-
-async def run(
-    kubectl: str, cluster: Any, *args: str, stdin: bytes = b""
-) -> tuple[int, bytes, bytes]:
-    process = await asyncio.create_subprocess_exec(
-        kubectl,
-        f"--kubeconfig={cluster.kubeconfig}",
-        *args,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    try:
-        async with asyncio.timeout(60):
-            out, err = await process.communicate(stdin)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    return process.returncode or 0, out, err
 
 
 @each_kubectl
@@ -124,20 +102,15 @@ async def test_kubelet_refusal_reaches_the_user(kubectl: str, cluster: Any) -> N
 async def test_terminal_session_has_size_echo_and_exit_code(kubectl: str, cluster: Any) -> None:
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
-    process = await asyncio.create_subprocess_exec(
-        kubectl,
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("exec", "-it", "web", "--", "sh"),
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        start_new_session=True,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    os.close(terminal)
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    argv = ("exec", "-it", "web", "--", "sh")
     seen = b""
     try:
-        async with asyncio.timeout(30):
+        async with (
+            started(kubectl, cluster, *argv, **streams, start_new_session=True) as process,
+            asyncio.timeout(30),
+        ):
+            os.close(terminal)
             await cluster.backend.resized.wait()
             os.write(controller, b"stty size; tty; exit 7\n")
             while process.returncode is None:
@@ -147,9 +120,6 @@ async def test_terminal_session_has_size_echo_and_exit_code(kubectl: str, cluste
                     break
             code = await process.wait()
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
         os.close(controller)
     assert code == 7, seen
     assert b"33 101" in seen
@@ -158,18 +128,10 @@ async def test_terminal_session_has_size_echo_and_exit_code(kubectl: str, cluste
 
 @each_kubectl
 async def test_client_that_leaves_ends_its_command(kubectl: str, cluster: Any) -> None:
-    process = await asyncio.create_subprocess_exec(
-        kubectl,
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("exec", "web", "--", "sh", "-c", "echo up; sleep 600"),
-        stdout=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    assert process.stdout is not None
+    argv = ("exec", "web", "--", "sh", "-c", "echo up; sleep 600")
+    async with started(kubectl, cluster, *argv, stdout=PIPE) as process:
+        assert await read_line(process) == b"up\n"
     async with asyncio.timeout(30):
-        assert await process.stdout.readline() == b"up\n"
-        process.kill()
-        await process.wait()
         await cluster.backend.cancelled.wait()
 
 
@@ -183,41 +145,14 @@ async def test_attach_joins_the_main_process(kubectl: str, cluster: Any) -> None
 async def test_logs_follow_until_the_container_ends(kubectl: str, cluster: Any) -> None:
     line = "2026-01-01T00:00:00.000000001Z stdout F {}\n"
     cluster.view.log.write_text(line.format("first"))
-    process = await asyncio.create_subprocess_exec(
-        kubectl,
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("logs", "-f", "web"),
-        stdout=asyncio.subprocess.PIPE,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    assert process.stdout is not None
-    async with asyncio.timeout(30):
-        assert await process.stdout.readline() == b"first\n"
+    async with started(kubectl, cluster, "logs", "-f", "web", stdout=PIPE) as process:
+        assert await read_line(process) == b"first\n"
         with cluster.view.log.open("a") as log:
             log.write(line.format("second"))
-        assert await process.stdout.readline() == b"second\n"
+        assert await read_line(process) == b"second\n"
         cluster.view.state = ContainerState.TERMINATED
-        assert await process.wait() == 0
-
-
-@asynccontextmanager
-async def forwarding(kubectl: str, cluster: Any, port: int) -> AsyncIterator[int]:
-    process = await asyncio.create_subprocess_exec(
-        kubectl,
-        f"--kubeconfig={cluster.kubeconfig}",
-        *("port-forward", "web", f":{port}"),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        env={"HOME": str(cluster.kubeconfig.parent), "PATH": os.environ["PATH"]},
-    )
-    assert process.stdout is not None
-    try:
         async with asyncio.timeout(30):
-            said = await process.stdout.readline()
-        yield int(said.split(b" -> ")[0].rsplit(b":", 1)[1])
-    finally:
-        process.terminate()
-        await process.wait()
+            assert await process.wait() == 0
 
 
 @each_kubectl

@@ -1,8 +1,8 @@
 from typing import Any
 
+from tests.unit.controllers.stage import controlling, make_context
+
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import PODS, REPLICASETS
 from winkube.controllers.adoption import Predicate, plan_claims
 from winkube.controllers.controller import Context, Controller
@@ -48,7 +48,7 @@ class Keeper(Controller):
 
 
 def keeper(api: FakeApi, wants: Any = selects) -> Keeper:
-    return Keeper(Context(api, InformerPool(api), EventRecorder(api, "test")), wants)
+    return Keeper(make_context(api), wants)
 
 
 def test_claims_adopt_release_and_leave_alone() -> None:
@@ -75,15 +75,13 @@ async def test_controllers_and_possible_adopters_learn_of_a_change() -> None:
     api.seed(PODS, pod("of-another-kind", of="rs", kind="Job"))
     subject = keeper(api)
     subject.pods.follow(subject.observe)
-    async with running(subject.context.informers.run()):
-        await subject.context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: subject.done == ["default/rs"])
-            assert subject.seen == [("default/rs", False, True)]
-            api.seed(PODS, pod("free"))
-            await eventually(lambda: sorted(subject.done[1:]) == ["default/rs", "default/twin"])
-            await api.delete(PODS, "owned", options={"gracePeriodSeconds": 0})
-            await eventually(lambda: subject.seen[-1] == ("default/rs", True, False))
+    async with controlling(subject):
+        await eventually(lambda: subject.done == ["default/rs"])
+        assert subject.seen == [("default/rs", False, True)]
+        api.seed(PODS, pod("free"))
+        await eventually(lambda: sorted(subject.done[1:]) == ["default/rs", "default/twin"])
+        await api.delete(PODS, "owned", options={"gracePeriodSeconds": 0})
+        await eventually(lambda: subject.seen[-1] == ("default/rs", True, False))
 
 
 async def test_changes_in_a_swarm_are_one_piece_of_work() -> None:
@@ -93,10 +91,8 @@ async def test_changes_in_a_swarm_are_one_piece_of_work() -> None:
         api.seed(PODS, pod(f"p{number}", of="rs"))
     subject = keeper(api)
     subject.pods.follow(subject.observe, gather_seconds=0.01)
-    async with running(subject.context.informers.run()):
-        await subject.context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: len(subject.seen) == 20 and bool(subject.done))
+    async with controlling(subject):
+        await eventually(lambda: len(subject.seen) == 20 and bool(subject.done))
     assert subject.done == ["default/rs"]
 
 

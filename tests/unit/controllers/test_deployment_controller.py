@@ -1,5 +1,7 @@
 import asyncio
 
+from tests.unit.controllers.stage import play_kubelet
+
 from winkube.base.types import JsonObject
 from winkube.client.resource import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
 from winkube.controllers.config import ControllerConfig
@@ -34,24 +36,6 @@ def conditions(api: FakeApi) -> dict[str, str]:
     found = api.find(DEPLOYMENTS, "default/web") or {}
     listed = found.get("status", {}).get("conditions") or ()
     return {entry["type"]: entry["reason"] for entry in listed}
-
-
-async def play_kubelet(api: FakeApi, *, linger: asyncio.Event | None = None) -> None:
-    while True:
-        for pod in api.all(PODS):
-            name = pod["metadata"]["name"]
-            if not pod["spec"].get("nodeName"):
-                body = {"target": {"name": "n"}, "metadata": {"namespace": "default"}}
-                await api.create(PODS, body, namespace="default", name=name, subresource="binding")
-            elif pod["metadata"].get("deletionTimestamp"):
-                if linger is None or linger.is_set():
-                    await api.delete(PODS, name, options={"gracePeriodSeconds": 0})
-            elif pod["status"].get("phase") != "Running":
-                since = "2020-01-01T00:00:00Z"
-                ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
-                status = {"phase": "Running", "podIP": "10.244.0.9", "conditions": [ready]}
-                await api.patch(PODS, name, {"status": status}, subresource="status")
-        await asyncio.sleep(0.002)
 
 
 def settled(api: FakeApi, image: str, count: int = 2) -> bool:

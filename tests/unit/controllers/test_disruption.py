@@ -1,13 +1,11 @@
 from typing import Any
 
 import pytest
+from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import PODDISRUPTIONBUDGETS, PODS, REPLICASETS
-from winkube.controllers.controller import Context
 from winkube.controllers.disruption import (
     DisruptionController,
     Scale,
@@ -18,7 +16,7 @@ from winkube.controllers.disruption import (
     plan_status,
 )
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import eventually, running
+from winkube.testing.tasks import eventually
 
 NOW = 1_600_000_000.0
 LABELS = {"app": "x"}
@@ -123,11 +121,9 @@ async def test_budget_follows_pods_and_the_size_of_their_controller() -> None:
         status = (api.find(PODDISRUPTIONBUDGETS, "default/b") or {}).get("status") or {}
         return (status.get("expectedPods"), status.get("disruptionsAllowed")) if status else None
 
-    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
+    context = make_context(api)
     subject = DisruptionController(context)
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: allowed() == (2, 1))
-            await api.patch(REPLICASETS, "rs", {"spec": {"replicas": 4}})
-            await eventually(lambda: allowed() == (4, 0))
+    async with controlling(subject):
+        await eventually(lambda: allowed() == (2, 1))
+        await api.patch(REPLICASETS, "rs", {"spec": {"replicas": 4}})
+        await eventually(lambda: allowed() == (4, 0))

@@ -1,11 +1,10 @@
 from typing import Any
 
+from tests.unit.controllers.stage import make_context
+
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
 from winkube.controllers.config import ControllerConfig
-from winkube.controllers.controller import Context
 from winkube.controllers.endpoints.backend import backends, resolve_ports
 from winkube.controllers.endpoints.legacy import plan_subsets
 from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
@@ -236,7 +235,7 @@ def test_a_service_that_lost_its_pods_keeps_one_slice_without_ports() -> None:
 async def test_nothing_is_planned_while_a_slice_of_ours_is_not_in_the_cache() -> None:
     api = FakeApi()
     api.seed(SERVICES, service())
-    context = Context(api, InformerPool(api), EventRecorder(api, "test"))
+    context = make_context(api)
     subject = EndpointSliceController(context)
     async with running(context.informers.run()):
         await context.informers.synced()

@@ -1,17 +1,15 @@
 import pytest
+from tests.unit.controllers.stage import make_context
 
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import CONFIGMAPS, DEPLOYMENTS, NODES, PODS, REPLICASETS, Resource
-from winkube.controllers.controller import Context
 from winkube.controllers.garbage.collector import GarbageCollector
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
 
 
 def collector(api: FakeApi) -> GarbageCollector:
-    return GarbageCollector(Context(api, InformerPool(api), EventRecorder(api, "test")))
+    return GarbageCollector(make_context(api))
 
 
 def owned(name: str, *owners: JsonObject, block: bool = True) -> JsonObject:

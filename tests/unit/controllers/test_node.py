@@ -2,6 +2,7 @@ import ipaddress
 from typing import Any
 
 import pytest
+from tests.unit.controllers.stage import controlling
 
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
@@ -58,12 +59,10 @@ async def test_node_without_a_network_gets_the_one_of_a_node_that_leaves() -> No
     controller = NodeCidrController(shared)
     api.seed(NODES, {"metadata": {"name": "a"}, "spec": {"podCIDR": "10.0.0.0/24"}})
     api.seed(NODES, {"metadata": {"name": "b"}})
-    async with running(shared.informers.run()):
-        await shared.informers.synced()
-        async with running(controller.run()):
-            await eventually(lambda: controller._hungry == {"b"})
-            await api.delete(NODES, "a")
-            await eventually(lambda: "podCIDR" in (api.find(NODES, "b") or {}).get("spec", {}))
+    async with controlling(controller):
+        await eventually(lambda: controller._hungry == {"b"})
+        await api.delete(NODES, "a")
+        await eventually(lambda: "podCIDR" in (api.find(NODES, "b") or {}).get("spec", {}))
 
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
@@ -146,25 +145,21 @@ async def test_silent_node_is_unknown_and_tainted_until_it_speaks() -> None:
     api.seed(PODS, pod)
     shared = context(api, clock)
     controller = NodeLifecycleController(shared)
-    async with running(shared.informers.run()):
-        await shared.informers.synced()
-        async with running(controller.run()):
-            await eventually(lambda: len(controller._pulses) == 2)
-            clock.advance(40)
-            await api.patch(LEASES, "b", lease("b", "2"), namespace="kube-node-lease")
-            await eventually(lambda: controller._pulses["b"].lease == "2")
-            clock.advance(20)
-            both = {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
-            await eventually(lambda: taints(api, "a") == both)
-            assert taints(api, "b") == set()
-            found = (api.find(NODES, "a") or {})["status"]["conditions"][0]
-            assert found["reason"] == "NodeStatusUnknown"
-            await eventually(
-                lambda: api.all(PODS)[0]["status"]["conditions"][0]["status"] == "False"
-            )
-            await api.patch(LEASES, "a", lease("a", "3"), namespace="kube-node-lease")
-            await api.patch(NODES, "a", node("a"), subresource="status")
-            await eventually(lambda: taints(api, "a") == set())
+    async with controlling(controller):
+        await eventually(lambda: len(controller._pulses) == 2)
+        clock.advance(40)
+        await api.patch(LEASES, "b", lease("b", "2"), namespace="kube-node-lease")
+        await eventually(lambda: controller._pulses["b"].lease == "2")
+        clock.advance(20)
+        both = {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+        await eventually(lambda: taints(api, "a") == both)
+        assert taints(api, "b") == set()
+        found = (api.find(NODES, "a") or {})["status"]["conditions"][0]
+        assert found["reason"] == "NodeStatusUnknown"
+        await eventually(lambda: api.all(PODS)[0]["status"]["conditions"][0]["status"] == "False")
+        await api.patch(LEASES, "a", lease("a", "3"), namespace="kube-node-lease")
+        await api.patch(NODES, "a", node("a"), subresource="status")
+        await eventually(lambda: taints(api, "a") == set())
 
 
 async def test_nothing_is_evicted_when_every_node_is_silent() -> None:
@@ -173,13 +168,11 @@ async def test_nothing_is_evicted_when_every_node_is_silent() -> None:
         api.seed(NODES, node(name))
     shared = context(api, clock)
     controller = NodeLifecycleController(shared)
-    async with running(shared.informers.run()):
-        await shared.informers.synced()
-        async with running(controller.run()):
-            await eventually(lambda: len(controller._pulses) == 2)
-            clock.advance(60)
-            await eventually(lambda: taints(api, "a") and taints(api, "b"))
-            assert taints(api, "a") == {("unreachable", "NoSchedule")}
+    async with controlling(controller):
+        await eventually(lambda: len(controller._pulses) == 2)
+        clock.advance(60)
+        await eventually(lambda: taints(api, "a") and taints(api, "b"))
+        assert taints(api, "a") == {("unreachable", "NoSchedule")}
 
 
 async def test_pod_that_does_not_tolerate_is_evicted() -> None:
@@ -190,12 +183,10 @@ async def test_pod_that_does_not_tolerate_is_evicted() -> None:
     api.seed(PODS, {"metadata": {"name": "goes"}, "spec": {"nodeName": "n"}})
     shared = context(api, clock)
     controller = TaintEvictionController(shared)
-    async with running(shared.informers.run()):
-        await shared.informers.synced()
-        async with running(controller.run()):
-            await eventually(
-                lambda: (api.find(PODS, "default/goes") or {})["metadata"].get("deletionTimestamp")
-            )
+    async with controlling(controller):
+        await eventually(
+            lambda: (api.find(PODS, "default/goes") or {})["metadata"].get("deletionTimestamp")
+        )
     assert "deletionTimestamp" not in (api.find(PODS, "default/stays") or {})["metadata"]
     (why,) = (api.find(PODS, "default/goes") or {})["status"]["conditions"]
     assert (why["type"], why["reason"]) == ("DisruptionTarget", "DeletionByTaintManager")
@@ -208,12 +199,10 @@ async def test_a_planned_eviction_is_called_off_when_the_taint_goes() -> None:
     api.seed(PODS, {"metadata": {"name": "p"}, "spec": patient})
     shared = context(api, clock)
     controller = TaintEvictionController(shared)
-    async with running(shared.informers.run(), shared.recorder.run()):
-        await shared.informers.synced()
-        async with running(controller.run()):
-            await eventually(lambda: controller._planned)
-            await api.patch(NODES, "n", {"spec": {"taints": None}})
-            await eventually(lambda: api.all(EVENTS))
+    async with controlling(controller):
+        await eventually(lambda: controller._planned)
+        await api.patch(NODES, "n", {"spec": {"taints": None}})
+        await eventually(lambda: api.all(EVENTS))
     (said,) = api.all(EVENTS)
     assert said["message"] == "Cancelling deletion of Pod default/p"
 

@@ -1,11 +1,10 @@
 from typing import Any
 
+from tests.unit.controllers.stage import controlling, make_context
+
 from winkube.api.errors import ConflictError, ForbiddenError, InternalError
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import EVENTS, PODS, REPLICASETS, REPLICATIONCONTROLLERS
-from winkube.controllers.controller import Context
 from winkube.controllers.replicaset import (
     ReplicaSetController,
     ReplicationController,
@@ -13,7 +12,7 @@ from winkube.controllers.replicaset import (
     plan_status,
 )
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import eventually, running
+from winkube.testing.tasks import eventually
 
 
 def pod(name: str, **facts: Any) -> JsonObject:
@@ -113,20 +112,13 @@ def test_failure_shows_as_a_condition_and_goes_again() -> None:
     assert "conditions" not in healed
 
 
-def controller(api: FakeApi) -> tuple[ReplicaSetController, Context]:
-    context = Context(api, InformerPool(api), EventRecorder(api, "replicaset-controller"))
-    return ReplicaSetController(context), context
-
-
 async def test_pod_that_matches_is_adopted_instead_of_created() -> None:
     api = FakeApi()
     api.seed(PODS, pod("stray"))
     api.seed(REPLICASETS, replica_set(2))
-    subject, context = controller(api)
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: len(api.all(PODS)) == 2)
+    subject = ReplicaSetController(make_context(api))
+    async with controlling(subject):
+        await eventually(lambda: len(api.all(PODS)) == 2)
     owners = [each["metadata"]["ownerReferences"][0]["uid"] for each in api.all(PODS)]
     assert owners == ["rs", "rs"]
 
@@ -135,12 +127,10 @@ async def test_adoption_that_conflicts_is_tried_again_before_anything_is_made() 
     api = FakeApi()
     api.seed(PODS, pod("stray"))
     api.seed(REPLICASETS, replica_set(1))
-    subject, context = controller(api)
+    subject = ReplicaSetController(make_context(api))
     api.fail_next(ConflictError.of("pods", "stray", "the object has been modified"))
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: "ownerReferences" in api.all(PODS)[0]["metadata"])
+    async with controlling(subject):
+        await eventually(lambda: "ownerReferences" in api.all(PODS)[0]["metadata"])
     assert len(api.all(PODS)) == 1
     assert not [call for call in api.calls if call[:2] == ("create", "pods")]
 
@@ -148,18 +138,18 @@ async def test_adoption_that_conflicts_is_tried_again_before_anything_is_made() 
 async def test_cache_that_lags_never_makes_too_many_pods() -> None:
     api = FakeApi()
     api.seed(REPLICASETS, replica_set(20))
-    subject, context = controller(api)
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            for _ in range(50):
-                subject.queue.add("default/rs")
-                api.break_watches()
-                await eventually(lambda: True)
-            await eventually(lambda: len(api.all(PODS)) >= 20)
-            await eventually(
-                lambda: (api.find(REPLICASETS, "default/rs") or {})["status"]["replicas"] == 20
+    subject = ReplicaSetController(make_context(api))
+    async with controlling(subject):
+        for _ in range(50):
+            subject.queue.add("default/rs")
+            api.break_watches()
+            await eventually(lambda: True)
+        await eventually(lambda: len(api.all(PODS)) >= 20)
+        await eventually(
+            lambda: (
+                (api.find(REPLICASETS, "default/rs") or {}).get("status", {}).get("replicas") == 20
             )
+        )
     assert len(api.all(PODS)) == 20
     assert sum(verb == "create" for verb, kind, _ in api.calls if kind == "pods") == 20
 
@@ -168,12 +158,10 @@ async def test_refused_pods_are_reported_and_tried_again() -> None:
     api = FakeApi()
     api.seed(REPLICASETS, replica_set(1))
     api.fail_next(ForbiddenError("exceeded quota"))
-    subject, context = controller(api)
-    async with running(context.informers.run(), context.recorder.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: len(api.all(PODS)) == 1)
-            await context.recorder.flush()
+    subject = ReplicaSetController(make_context(api))
+    async with controlling(subject):
+        await eventually(lambda: len(api.all(PODS)) == 1)
+        await subject.context.recorder.flush()
     reasons = {event["reason"]: event["message"] for event in api.all(EVENTS)}
     assert reasons["FailedCreate"] == "Error creating: exceeded quota"
     assert reasons["SuccessfulCreate"].startswith("Created pod: rs-")
@@ -186,16 +174,14 @@ async def test_replication_controller_selects_by_plain_labels() -> None:
         REPLICATIONCONTROLLERS, {**subject, "apiVersion": "v1", "kind": "ReplicationController"}
     )
     api.seed(PODS, pod("stray"))
-    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
+    context = make_context(api)
     controllers = ReplicationController(context), ReplicaSetController(context)
-    async with running(context.informers.run(), context.recorder.run()):
-        await context.informers.synced()
-        async with running(*(each.run() for each in controllers)):
-            await eventually(lambda: len(api.all(PODS)) == 2)
-            await eventually(
-                lambda: api.all(REPLICATIONCONTROLLERS)[0].get("status", {}).get("replicas") == 2
-            )
-            await context.recorder.flush()
+    async with controlling(*controllers):
+        await eventually(lambda: len(api.all(PODS)) == 2)
+        await eventually(
+            lambda: api.all(REPLICATIONCONTROLLERS)[0].get("status", {}).get("replicas") == 2
+        )
+        await context.recorder.flush()
     (owner,) = {each["metadata"]["ownerReferences"][0]["kind"] for each in api.all(PODS)}
     assert owner == "ReplicationController"
     (source,) = {event["source"]["component"] for event in api.all(EVENTS)}

@@ -1,9 +1,9 @@
 import asyncio
 from typing import Any
 
+from tests.unit.controllers.stage import controlling, make_context, play_kubelet
+
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import (
     CONTROLLERREVISIONS,
     EVENTS,
@@ -11,10 +11,9 @@ from winkube.client.resource import (
     PODS,
     STATEFULSETS,
 )
-from winkube.controllers.controller import Context
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import eventually, running
+from winkube.testing.tasks import eventually
 
 CLAIM = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
 
@@ -36,24 +35,6 @@ def stateful_set(replicas: int = 3, image: str = "one", **spec: Any) -> JsonObje
             **spec,
         },
     }
-
-
-async def play_kubelet(api: FakeApi) -> None:
-    """Places, starts and ends pods."""
-    while True:
-        for pod in api.all(PODS):
-            name = pod["metadata"]["name"]
-            if not pod["spec"].get("nodeName"):
-                body = {"target": {"name": "n"}, "metadata": {"namespace": "default"}}
-                await api.create(PODS, body, namespace="default", name=name, subresource="binding")
-            elif pod["metadata"].get("deletionTimestamp"):
-                await api.delete(PODS, name, options={"gracePeriodSeconds": 0})
-            elif pod["status"].get("phase") == "Pending":
-                since = "2020-01-01T00:00:00Z"
-                ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
-                status = {"phase": "Running", "conditions": [ready]}
-                await api.patch(PODS, name, {"status": status}, subresource="status")
-        await asyncio.sleep(0.001)
 
 
 def names(api: FakeApi) -> list[str]:
@@ -78,26 +59,19 @@ def settled(api: FakeApi, image: str, count: int) -> bool:
     )
 
 
-def controller(api: FakeApi) -> tuple[StatefulSetController, Context]:
-    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
-    return StatefulSetController(context), context
-
-
 async def test_pods_come_in_order_roll_in_reverse_and_leave_their_claims() -> None:
     api = FakeApi()
     api.seed(STATEFULSETS, stateful_set(volumeClaimTemplates=[CLAIM]))
-    subject, context = controller(api)
-    async with running(context.informers.run(), context.recorder.run(), play_kubelet(api)):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: settled(api, "one", 3))
-            assert names(api) == ["db-0", "db-1", "db-2"]
-            template = stateful_set(image="two")["spec"]["template"]
-            await api.patch(STATEFULSETS, "db", {"spec": {"template": template}})
-            await eventually(lambda: settled(api, "two", 3))
-            await api.patch(STATEFULSETS, "db", {"spec": {"replicas": 1}})
-            await eventually(lambda: names(api) == ["db-0"])
-            await context.recorder.flush()
+    subject = StatefulSetController(make_context(api))
+    async with controlling(subject, beside=(play_kubelet(api),)):
+        await eventually(lambda: settled(api, "one", 3))
+        assert names(api) == ["db-0", "db-1", "db-2"]
+        template = stateful_set(image="two")["spec"]["template"]
+        await api.patch(STATEFULSETS, "db", {"spec": {"template": template}})
+        await eventually(lambda: settled(api, "two", 3))
+        await api.patch(STATEFULSETS, "db", {"spec": {"replicas": 1}})
+        await eventually(lambda: names(api) == ["db-0"])
+        await subject.context.recorder.flush()
     claims = sorted(each["metadata"]["name"] for each in api.all(PERSISTENTVOLUMECLAIMS))
     assert claims == ["data-db-0", "data-db-1", "data-db-2"]
     assert len(api.all(CONTROLLERREVISIONS)) == 2
@@ -111,15 +85,13 @@ async def test_pods_come_in_order_roll_in_reverse_and_leave_their_claims() -> No
 async def test_cache_that_lags_makes_no_pod_twice() -> None:
     api = FakeApi()
     api.seed(STATEFULSETS, stateful_set(10, podManagementPolicy="Parallel"))
-    subject, context = controller(api)
-    async with running(context.informers.run(), play_kubelet(api)):
-        await context.informers.synced()
-        async with running(subject.run()):
-            for _ in range(20):
-                subject.queue.add("default/db")
-                api.break_watches()
-                await asyncio.sleep(0)
-            await eventually(lambda: settled(api, "one", 10))
+    subject = StatefulSetController(make_context(api))
+    async with controlling(subject, beside=(play_kubelet(api),)):
+        for _ in range(20):
+            subject.queue.add("default/db")
+            api.break_watches()
+            await asyncio.sleep(0)
+        await eventually(lambda: settled(api, "one", 10))
     created = [kind for verb, kind, part in api.calls if (verb, part) == ("create", "")]
     assert created.count("pods") == 10
 
@@ -131,13 +103,11 @@ async def test_scaled_away_pods_take_their_claims_when_the_policy_says_so() -> N
         STATEFULSETS,
         stateful_set(2, volumeClaimTemplates=[CLAIM], persistentVolumeClaimRetentionPolicy=policy),
     )
-    subject, context = controller(api)
-    async with running(context.informers.run(), play_kubelet(api)):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: settled(api, "one", 2))
-            await api.patch(STATEFULSETS, "db", {"spec": {"replicas": 1}})
-            await eventually(lambda: names(api) == ["db-0"])
+    subject = StatefulSetController(make_context(api))
+    async with controlling(subject, beside=(play_kubelet(api),)):
+        await eventually(lambda: settled(api, "one", 2))
+        await api.patch(STATEFULSETS, "db", {"spec": {"replicas": 1}})
+        await eventually(lambda: names(api) == ["db-0"])
     leaving = api.find(PERSISTENTVOLUMECLAIMS, "default/data-db-1") or {}
     assert [each["kind"] for each in leaving["metadata"]["ownerReferences"]] == ["Pod"]
     staying = api.find(PERSISTENTVOLUMECLAIMS, "default/data-db-0") or {}
@@ -147,12 +117,10 @@ async def test_scaled_away_pods_take_their_claims_when_the_policy_says_so() -> N
 async def test_rollback_raises_the_old_revision() -> None:
     api = FakeApi()
     api.seed(STATEFULSETS, stateful_set(1))
-    subject, context = controller(api)
-    async with running(context.informers.run(), play_kubelet(api)):
-        await context.informers.synced()
-        async with running(subject.run()):
-            for image in ("one", "two", "one"):
-                template = stateful_set(image=image)["spec"]["template"]
-                await api.patch(STATEFULSETS, "db", {"spec": {"template": template}})
-                await eventually(lambda image=image: settled(api, image, 1))  # type: ignore[misc]
+    subject = StatefulSetController(make_context(api))
+    async with controlling(subject, beside=(play_kubelet(api),)):
+        for image in ("one", "two", "one"):
+            template = stateful_set(image=image)["spec"]["template"]
+            await api.patch(STATEFULSETS, "db", {"spec": {"template": template}})
+            await eventually(lambda image=image: settled(api, image, 1))  # type: ignore[misc]
     assert sorted(each["revision"] for each in api.all(CONTROLLERREVISIONS)) == [2, 3]

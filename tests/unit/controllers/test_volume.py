@@ -1,10 +1,9 @@
 from typing import Any
 
 import pytest
+from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.base.types import JsonObject
-from winkube.client.events import EventRecorder
-from winkube.client.informer import InformerPool
 from winkube.client.resource import (
     EVENTS,
     NODES,
@@ -14,7 +13,6 @@ from winkube.client.resource import (
     STORAGECLASSES,
 )
 from winkube.controllers.config import ControllerConfig
-from winkube.controllers.controller import Context
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner, new_volume
 from winkube.controllers.volume.plan import (
@@ -32,7 +30,7 @@ from winkube.controllers.volume.protection import (
 )
 from winkube.controllers.volume.usage import is_using
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import eventually, running
+from winkube.testing.tasks import eventually
 
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 DELAYED = {
@@ -239,7 +237,7 @@ async def test_pair_is_bound_and_released_and_the_folder_goes_with_its_claim() -
     api.seed(STORAGECLASSES, DELAYED)
     api.seed(NODES, node("n1", "linux"))
     api.seed(PERSISTENTVOLUMECLAIMS, claim(storageClassName="standard"))
-    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
+    context = make_context(api)
     subjects = [
         make(context)
         for make in (
@@ -249,47 +247,44 @@ async def test_pair_is_bound_and_released_and_the_folder_goes_with_its_claim() -
             VolumeProtection,
         )
     ]
-    async with running(context.informers.run(), context.recorder.run()):
-        await context.informers.synced()
-        async with running(*(subject.run() for subject in subjects)):
-            await eventually(
-                lambda: "WaitForFirstConsumer" in {each["reason"] for each in api.all(EVENTS)}
+    async with controlling(*subjects):
+        await eventually(
+            lambda: "WaitForFirstConsumer" in {each["reason"] for each in api.all(EVENTS)}
+        )
+        note = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}}
+        await api.patch(PERSISTENTVOLUMECLAIMS, "c", note)
+        await eventually(lambda: phases(api) == ("Bound", "Bound"))
+        bound = api.find(PERSISTENTVOLUMECLAIMS, "default/c") or {}
+        assert bound["spec"]["volumeName"] == "pvc-c1"
+        assert bound["status"]["capacity"] == {"storage": "1Gi"}
+        assert bound["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+        api.seed(PODS, {**pod(), "status": {"phase": "Running"}})
+        await eventually(lambda: context.informers[PODS].get("default/p") is not None)
+        await api.delete(PERSISTENTVOLUMECLAIMS, "c")
+        await eventually(
+            lambda: (
+                "deletionTimestamp"
+                in (context.informers[PERSISTENTVOLUMECLAIMS].get("default/c") or {"metadata": {}})[
+                    "metadata"
+                ]
             )
-            note = {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n1"}}}
-            await api.patch(PERSISTENTVOLUMECLAIMS, "c", note)
-            await eventually(lambda: phases(api) == ("Bound", "Bound"))
-            bound = api.find(PERSISTENTVOLUMECLAIMS, "default/c") or {}
-            assert bound["spec"]["volumeName"] == "pvc-c1"
-            assert bound["status"]["capacity"] == {"storage": "1Gi"}
-            assert bound["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
-            api.seed(PODS, {**pod(), "status": {"phase": "Running"}})
-            await eventually(lambda: context.informers[PODS].get("default/p") is not None)
-            await api.delete(PERSISTENTVOLUMECLAIMS, "c")
-            await eventually(
-                lambda: (
-                    "deletionTimestamp"
-                    in (
-                        context.informers[PERSISTENTVOLUMECLAIMS].get("default/c")
-                        or {"metadata": {}}
-                    )["metadata"]
-                )
+        )
+        assert api.find(PERSISTENTVOLUMECLAIMS, "default/c") is not None
+        await api.delete(PODS, "p", options={"gracePeriodSeconds": 0})
+        await eventually(lambda: api.find(PERSISTENTVOLUMECLAIMS, "default/c") is None)
+        held = "external-provisioner.volume.kubernetes.io/finalizer"
+        await eventually(
+            lambda: (
+                (api.find(PERSISTENTVOLUMES, "pvc-c1") or {})["metadata"].get("finalizers")
+                == [held]
             )
-            assert api.find(PERSISTENTVOLUMECLAIMS, "default/c") is not None
-            await api.delete(PODS, "p", options={"gracePeriodSeconds": 0})
-            await eventually(lambda: api.find(PERSISTENTVOLUMECLAIMS, "default/c") is None)
-            held = "external-provisioner.volume.kubernetes.io/finalizer"
-            await eventually(
-                lambda: (
-                    (api.find(PERSISTENTVOLUMES, "pvc-c1") or {})["metadata"].get("finalizers")
-                    == [held]
-                )
-            )
-            released = api.find(PERSISTENTVOLUMES, "pvc-c1") or {}
-            assert released["status"]["phase"] == "Released"
-            assert released["metadata"]["deletionTimestamp"]
-            # The node leaves: nobody can remove the folder any more.
-            await api.delete(NODES, "n1")
-            await eventually(lambda: api.find(PERSISTENTVOLUMES, "pvc-c1") is None)
+        )
+        released = api.find(PERSISTENTVOLUMES, "pvc-c1") or {}
+        assert released["status"]["phase"] == "Released"
+        assert released["metadata"]["deletionTimestamp"]
+        # The node leaves: nobody can remove the folder any more.
+        await api.delete(NODES, "n1")
+        await eventually(lambda: api.find(PERSISTENTVOLUMES, "pvc-c1") is None)
     reasons = {each["reason"] for each in api.all(EVENTS)}
     assert {"ExternalProvisioning", "Provisioning", "ProvisioningSucceeded"} <= reasons
 
@@ -298,12 +293,10 @@ async def test_retained_volume_stays_released() -> None:
     api = FakeApi()
     api.seed(PERSISTENTVOLUMES, volume(phase="Pending", hostPath={"path": "/x"}))
     api.seed(PERSISTENTVOLUMECLAIMS, claim())
-    context = Context(api, InformerPool(api), EventRecorder(api, "controllermanager"))
+    context = make_context(api)
     subject = PersistentVolumeBinder(context)
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        async with running(subject.run()):
-            await eventually(lambda: phases(api) == ("Bound", "Bound"))
-            await api.delete(PERSISTENTVOLUMECLAIMS, "c")
-            await eventually(lambda: phases(api) == (None, "Released"))
-            assert (api.find(PERSISTENTVOLUMES, "v") or {})["spec"]["claimRef"]["uid"] == "c1"
+    async with controlling(subject):
+        await eventually(lambda: phases(api) == ("Bound", "Bound"))
+        await api.delete(PERSISTENTVOLUMECLAIMS, "c")
+        await eventually(lambda: phases(api) == (None, "Released"))
+        assert (api.find(PERSISTENTVOLUMES, "v") or {})["spec"]["claimRef"]["uid"] == "c1"

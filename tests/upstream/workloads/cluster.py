@@ -36,6 +36,13 @@ def config_map(name: str, *owners: str, **more: Json) -> Step:
     return step
 
 
+def child_of_nobody(kind: str, name: str) -> Json:
+    """A ConfigMap whose owner has never been."""
+    uid = "11111111-2222-3333-4444-555555555555"
+    owner = {"apiVersion": "v1", "kind": kind, "name": name, "uid": uid}
+    return {"kind": "ConfigMap", "metadata": {"name": "child", "ownerReferences": [owner]}}
+
+
 FOREGROUND = {"blockOwnerDeletion": True}
 SCENARIOS = [
     Scenario(
@@ -129,22 +136,7 @@ SCENARIOS = [
     Scenario(
         "gc: owner that never was",
         [
-            make(
-                {
-                    "kind": "ConfigMap",
-                    "metadata": {
-                        "name": "child",
-                        "ownerReferences": [
-                            {
-                                "apiVersion": "v1",
-                                "kind": "ConfigMap",
-                                "name": "none",
-                                "uid": "11111111-2222-3333-4444-555555555555",
-                            }
-                        ],
-                    },
-                }
-            ),
+            make(child_of_nobody("ConfigMap", "none")),
             gone("ConfigMap", "child"),
         ],
         also=("ConfigMap",),
@@ -153,22 +145,7 @@ SCENARIOS = [
     Scenario(
         "gc: owner in another namespace",
         [
-            make(
-                {
-                    "kind": "ConfigMap",
-                    "metadata": {
-                        "name": "child",
-                        "ownerReferences": [
-                            {
-                                "apiVersion": "v1",
-                                "kind": "Namespace",
-                                "name": "default",
-                                "uid": "11111111-2222-3333-4444-555555555555",
-                            }
-                        ],
-                    },
-                }
-            ),
+            make(child_of_nobody("Namespace", "default")),
             gone("ConfigMap", "child"),
         ],
         also=("ConfigMap",),
