@@ -22,6 +22,8 @@ DryRun = Annotated[bool, typer.Option(help="With --fix: show the diff, change no
 Cluster = Annotated[bool, typer.Option(help="Check the objects of a running cluster.")]
 Kubeconfig = Annotated[Path | None, typer.Option(help="With --cluster: which kubeconfig.")]
 Context = Annotated[str | None, typer.Option(help="With --cluster: which context.")]
+Values = Annotated[Words, typer.Option("--values", "-f", help="Values for charts; may repeat.")]
+Set = Annotated[Words, typer.Option("--set", help="A value for charts, as key=value; may repeat.")]
 Language = Annotated[str, typer.Option("--language", help="en or zh (text format).")]
 
 
@@ -42,6 +44,8 @@ def lint(  # noqa: PLR0913, PLR0917 - the options of the command
     cluster: Cluster = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    values: Values = None,
+    settings: Set = None,
     language: Language = "en",
 ) -> None:
     """Check manifests, or a cluster, against what Windows nodes can do.
@@ -64,6 +68,8 @@ def lint(  # noqa: PLR0913, PLR0917 - the options of the command
         dry_run=dry_run,
         kubeconfig=command.kubeconfig(kubeconfig) if cluster or kubeconfig else None,
         context=context,
+        values=tuple(values or ()),
+        settings=tuple(settings or ()),
         chinese=language == "zh",
     )
     raise typer.Exit(command.run(asked))

@@ -16,7 +16,7 @@ from winkube.lint.formats import text
 from winkube.lint.formats.registry import FORMATS
 from winkube.lint.report import Report
 from winkube.lint.run import LintConfig, Run, errors_in
-from winkube.lint.sources import read_sources
+from winkube.lint.sources import Charts, read_sources
 from winkube.lint.suppress import CONFIG_NAME, FileConfig, load_config
 from winkube.rules.model import Severity, Target
 from winkube.rules.target import parse_targets, to_unsupported
@@ -45,6 +45,8 @@ class Asked:
     dry_run: bool = False
     kubeconfig: Path | None = None
     context: str | None = None
+    values: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
     chinese: bool = False
 
     def check(self) -> None:
@@ -97,7 +99,7 @@ def _check(asked: Asked, config: LintConfig, live: "Live | None") -> Report:
         reason = to_unsupported(target)
         if reason:
             lint.report.notes.append(f"there is no target {target}: {reason}")
-    lint.add_sources(read_sources(asked.paths))
+    lint.add_sources(read_sources(asked.paths, _charts(asked, config)))
     if live is not None:
         lint.add_live(asked.context or "cluster", live.objects)
         lint.report.notes += [f"not read: {each}" for each in live.unread]
@@ -106,9 +108,15 @@ def _check(asked: Asked, config: LintConfig, live: "Live | None") -> Report:
     return lint.finish()
 
 
+def _charts(asked: Asked, config: LintConfig) -> Charts:
+    """Charts ask for the version of the cluster; with several targets they get the newest."""
+    newest = max((target.kubernetes for target in config.targets), key=lambda each: each.number)
+    return Charts(str(newest), asked.values, asked.settings)
+
+
 def _fix(asked: Asked, config: LintConfig) -> None:
     lint = Run(config)
-    lint.add_sources(read_sources(asked.paths))
+    lint.add_sources(read_sources(asked.paths, _charts(asked, config)))
     lint.finish()
     said = sys.stdout if asked.output == "text" else sys.stderr
     for change in repair.plan_changes(lint.repairs, lambda text: errors_in(config, text)):

@@ -18,13 +18,32 @@ _SECONDS: Final = 120.0
 _COMPLAINT: Final = 400
 
 
+class Charts(NamedTuple):
+    """How charts are rendered: for which Kubernetes, with which values."""
+
+    kubernetes: str = ""
+    values: tuple[str, ...] = ()  # files
+    settings: tuple[str, ...] = ()  # key=value
+
+    def to_command(self, folder: Path) -> list[str]:
+        version = [f"--kube-version={self.kubernetes}"] if self.kubernetes else []
+        files = [f"--values={file}" for file in self.values]
+        settings = [f"--set={setting}" for setting in self.settings]
+        return ["helm", "template", "winkube-lint", str(folder), *version, *files, *settings]
+
+
 class Source(NamedTuple):
     name: str
     data: bytes
     path: Path | None = None  # the file that a fix may rewrite
 
 
-def read_sources(arguments: Sequence[str]) -> Iterator[Source | Problem]:
+_AS_THEY_ARE: Final = Charts()
+
+
+def read_sources(
+    arguments: Sequence[str], charts: Charts = _AS_THEY_ARE
+) -> Iterator[Source | Problem]:
     """Everything the arguments name, file by file."""
     for argument in arguments:
         path = Path(argument)
@@ -34,7 +53,7 @@ def read_sources(arguments: Sequence[str]) -> Iterator[Source | Problem]:
             with path.open("rb") as stream:
                 yield _limited(_shown(path), stream.read(MAX_FILE + 1))
         elif path.is_dir():
-            yield from _folder(path)
+            yield from _folder(path, charts)
         else:
             yield _file(path)
 
@@ -62,7 +81,7 @@ def _limited(name: str, data: bytes) -> Source | Problem:
     return too_large(name, len(data)) if len(data) > MAX_FILE else Source(name, data)
 
 
-def _folder(path: Path) -> Iterator[Source | Problem]:
+def _folder(path: Path, charts: Charts) -> Iterator[Source | Problem]:
     try:
         entries = sorted(os.scandir(path), key=lambda entry: entry.name)
     except OSError as error:
@@ -70,7 +89,7 @@ def _folder(path: Path) -> Iterator[Source | Problem]:
         return
     names = {entry.name for entry in entries}
     if _CHART in names:
-        yield _run(path, ["helm", "template", "winkube-lint", str(path)])
+        yield _run(path, charts.to_command(path))
         return
     if names & set(_KUSTOMIZATIONS):
         yield _run(path, ["kubectl", "kustomize", str(path)])
@@ -79,7 +98,7 @@ def _folder(path: Path) -> Iterator[Source | Problem]:
         if entry.name.startswith(".") or entry.name in _SKIPPED:
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _folder(Path(entry.path))
+            yield from _folder(Path(entry.path), charts)
         elif entry.name.endswith(_SUFFIXES):
             yield _file(Path(entry.path))
 
@@ -88,7 +107,12 @@ def _run(folder: Path, command: list[str]) -> Source | Problem:
     """What a program renders from a folder; its complaint if it cannot."""
     shown, program = _shown(folder), shutil.which(command[0])
     if program is None:
-        return Problem(shown, f"not checked: '{' '.join(command[:2])}' is needed to render it")
+        program_call = " ".join(command[:2])
+        return Problem(
+            shown,
+            f"not checked: install {command[0]} to render it, or render it elsewhere and check the "
+            f"output: {program_call} ... | winkube lint -",
+        )
     try:
         done = subprocess.run(
             [program, *command[1:]],

@@ -7,7 +7,7 @@ import pytest
 from winkube.lint.formats.text import to_lines
 from winkube.lint.reading import Problem
 from winkube.lint.run import LintConfig, lint
-from winkube.lint.sources import Source, read_sources
+from winkube.lint.sources import Charts, Source, read_sources
 from winkube.rules.target import parse_targets
 
 
@@ -77,6 +77,26 @@ def test_a_program_renders_a_folder_or_says_why_not(
     assert isinstance(source, Source)
     assert (source.data, source.path) == (b"kind: Pod\n", None)
     assert problems(tmp_path / "kust") == ["cannot be rendered: cycle detected"]
+
+
+def test_a_chart_is_rendered_for_the_target_with_the_values_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "helm").write_text('#!/bin/sh\necho "$@"\n')
+    (programs / "helm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text("a: b")
+    asked = Charts("1.34", ("mine.yaml",), ("windows.enabled=true",))
+    (source,) = read_sources([str(chart)], asked)
+    assert isinstance(source, Source)
+    assert source.data.decode().split() == [
+        "template", "winkube-lint", str(chart),
+        "--kube-version=1.34", "--values=mine.yaml", "--set=windows.enabled=true",
+    ]  # fmt: skip
 
 
 def test_the_pipe_of_a_shell_is_read(tmp_path: Path) -> None:
