@@ -4,8 +4,9 @@ libyaml's composer recurses without a limit and ends the process on deep input, 
 when they are walked; both are refused before anything is built.
 """
 
+import json
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 import yaml
@@ -31,8 +32,18 @@ class UnreadableError(Exception):
         self.message, self.line, self.column = message, line, column
 
 
+class Repeated(NamedTuple):
+    """A key that is there twice in one map, and where the second is, counted from 0."""
+
+    key: str
+    line: int
+    column: int
+
+
 class SafeLoader(yaml.CSafeLoader):
     """Dates stay text, as in Kubernetes; tags of other programs do not matter here."""
+
+    repeated: Repeated | None = None
 
     # Rules by path, which nobody has set, cost a sixth of the time to read a document.
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:
@@ -69,22 +80,33 @@ SafeLoader.add_multi_constructor("tag:", _plain)
 
 def parse_document(text: str) -> Any:
     """The value of one document."""
+    return parse_with_repeated(text)[0]
+
+
+def parse_with_repeated(text: str) -> tuple[Any, Repeated | None]:
+    """The value of one document, and a key that it has twice: of two the last counts."""
     if text.lstrip()[:1] in ("{", "["):
         try:
-            return orjson.loads(text)
+            return orjson.loads(text), _repeated_in_json(text)
         except orjson.JSONDecodeError:
             pass  # flow YAML, or broken: the YAML parser says where
+    return _parse_yaml(text)
+
+
+def _parse_yaml(text: str) -> tuple[Any, Repeated | None]:
     _check_depth(text)
     loader = SafeLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
-            return None
+            return None, None
         has_aliases = ALIAS.search(text) is not None
         # From _RISKY_BRACKETS on the depth was measured already.
         if has_aliases or MAX_DEPTH <= _brackets(text) < _RISKY_BRACKETS:
             _check_growth(node)
-        return loader.construct_document(node) if has_aliases else _build(loader, node)
+        if has_aliases:
+            return loader.construct_document(node), _repeated_below(node)
+        return _build(loader, node), loader.repeated
     except yaml.YAMLError as error:
         raise _explained(error, text) from error
     except UnreadableError as error:
@@ -103,16 +125,59 @@ def _build(loader: SafeLoader, node: yaml.Node) -> Any:
     if tag == _TEXT:
         return node.value
     if tag == _MAP and isinstance(node, yaml.MappingNode):
-        return {
+        built = {
             (key.value if key.tag == _TEXT else _key(loader, key)): _build(loader, value)
             for key, value in node.value
         }
+        if len(built) < len(node.value):
+            loader.repeated = _repeated_of(node)
+        return built
     if tag == _LIST and isinstance(node, yaml.SequenceNode):
         return [_build(loader, below) for below in node.value]
     try:
         return loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
         raise _unreadable(error, node.start_mark) from error
+
+
+def _repeated_of(node: yaml.MappingNode) -> Repeated | None:
+    seen: set[tuple[str, str]] = set()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
+            continue
+        if (key.tag, key.value) in seen:
+            return Repeated(key.value, key.start_mark.line, key.start_mark.column)
+        seen.add((key.tag, key.value))
+    return None
+
+
+def _repeated_below(root: yaml.Node) -> Repeated | None:
+    """The same for a tree with aliases: what is reached twice is looked at once."""
+    stack, seen = [root], {id(root)}
+    while stack:
+        node = stack.pop()
+        found = _repeated_of(node) if isinstance(node, yaml.MappingNode) else None
+        if found is not None:
+            return found
+        fresh = [each for each in _below(node) if id(each) not in seen]
+        seen.update(id(each) for each in fresh)
+        stack += fresh
+    return None
+
+
+def _repeated_in_json(text: str) -> Repeated | None:
+    """JSON is read by a parser that says nothing of this; the place of a key is then sought."""
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        if len(dict(pairs)) < len(pairs):
+            found.append("")
+
+    try:
+        json.loads(text, object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        return None  # its own limits are none of ours
+    return _parse_yaml(text)[1] if found else None
 
 
 def _key(loader: SafeLoader, node: yaml.Node) -> Any:

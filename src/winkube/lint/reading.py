@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from winkube.base.types import JsonObject
 from winkube.lint.listing import find_items
-from winkube.lint.parsing import UnreadableError, parse_document
+from winkube.lint.parsing import UnreadableError, parse_with_repeated
 from winkube.lint.positions import Positions
 from winkube.rules.model import Path
 
@@ -84,7 +84,7 @@ def parse_text(source: str, text: str) -> Iterator[Document | Problem]:
             continue  # told already
         items = find_items(part)
         if items is None:
-            yield _parse_part(source, _Part(offset, first_line, part))
+            yield from _parse_part(source, _Part(offset, first_line, part))
             continue
         line, line_start, behind = first_line, 0, 0
         for start, end in items:
@@ -92,7 +92,7 @@ def parse_text(source: str, text: str) -> Iterator[Document | Problem]:
             line_start = part.rfind("\n", behind, start) + 1 or line_start
             behind = start
             item = _Part(offset + start, line, part[start:end], start - line_start)
-            yield _parse_part(source, item)
+            yield from _parse_part(source, item)
 
 
 class _Part(NamedTuple):
@@ -102,17 +102,26 @@ class _Part(NamedTuple):
     column: int = 0
 
 
-def _parse_part(source: str, part: _Part) -> Document | Problem:
+def _parse_part(source: str, part: _Part) -> Iterator[Document | Problem]:
     if len(part.text) > MAX_DOCUMENT:
         limit = MAX_DOCUMENT >> 20
         message = f"a document of {len(part.text) >> 20} MiB (the limit is {limit} MiB)"
-        return Problem(source, message, part.line + 1, 1)
+        yield Problem(source, message, part.line + 1, 1)
+        return
     try:
-        value = parse_document(part.text)
+        value, repeated = parse_with_repeated(part.text)
     except UnreadableError as error:
-        column = error.column + 1 + (0 if error.line else part.column)
-        return Problem(source, error.message, part.line + error.line + 1, column)
-    return Document(source, part.text, part.line, value, part.offset, part.column)
+        yield _problem(source, part, error)
+        return
+    if repeated is not None:
+        message = f"the key {repeated.key!r} is there twice; the last one was checked"
+        yield _problem(source, part, UnreadableError(message, repeated.line, repeated.column))
+    yield Document(source, part.text, part.line, value, part.offset, part.column)
+
+
+def _problem(source: str, part: _Part, error: UnreadableError) -> Problem:
+    column = error.column + 1 + (0 if error.line else part.column)
+    return Problem(source, error.message, part.line + error.line + 1, column)
 
 
 def _split(text: str) -> Iterator[tuple[int, int, str]]:

@@ -62,14 +62,19 @@ def _file(path: Path) -> Source | Problem:
     name = _shown(path)
     try:
         if not path.is_file():
-            missing = not path.exists()
-            return Problem(name, "no such file or folder" if missing else "not a regular file")
+            return Problem(name, _what_else(path))
         size = path.stat().st_size
         if size > MAX_FILE:
             return too_large(name, size)
         return Source(name, path.read_bytes(), path)
     except OSError as error:
         return Problem(name, f"cannot be read: {error.strerror}")
+
+
+def _what_else(path: Path) -> str:
+    if path.exists():
+        return "not a regular file"
+    return "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
 
 
 def _shown(path: Path) -> str:
@@ -82,25 +87,46 @@ def _limited(name: str, data: bytes) -> Source | Problem:
 
 
 def _folder(path: Path, charts: Charts) -> Iterator[Source | Problem]:
-    try:
-        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
-    except OSError as error:
-        yield Problem(_shown(path), f"cannot be read: {error.strerror}")
-        return
-    names = {entry.name for entry in entries}
-    if _CHART in names:
-        yield _run(path, charts.to_command(path))
-        return
-    if names & set(_KUSTOMIZATIONS):
-        yield _run(path, ["kubectl", "kustomize", str(path)])
-        return
-    for entry in entries:
-        if entry.name.startswith(".") or entry.name in _SKIPPED:
+    """What is below a folder, in order; a stack, because folders may nest deeper than calls may."""
+    stack = [_Entry(str(path), is_folder=True)]
+    while stack:
+        entry = stack.pop()
+        found = Path(entry.path)
+        if not entry.is_folder:
+            yield _file(found)
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _folder(Path(entry.path), charts)
-        elif entry.name.endswith(_SUFFIXES):
-            yield _file(Path(entry.path))
+        try:
+            below = sorted(os.scandir(found), key=lambda each: each.name)
+        except OSError as error:
+            yield Problem(_shown(found), f"cannot be read: {error.strerror}")
+            continue
+        command = _renderer({each.name for each in below}, found, charts)
+        if command:
+            yield _run(found, command)
+        else:
+            stack += [_to_entry(each) for each in reversed(below) if _is_wanted(each)]
+
+
+class _Entry(NamedTuple):
+    path: str
+    is_folder: bool
+
+
+def _to_entry(entry: os.DirEntry[str]) -> _Entry:
+    return _Entry(entry.path, entry.is_dir(follow_symlinks=False))
+
+
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    if entry.name.startswith(".") or entry.name in _SKIPPED:
+        return False
+    return entry.is_dir(follow_symlinks=False) or entry.name.endswith(_SUFFIXES)
+
+
+def _renderer(names: set[str], folder: Path, charts: Charts) -> list[str]:
+    """The program that makes manifests of a folder with these files; empty if it has some."""
+    if _CHART in names:
+        return charts.to_command(folder)
+    return ["kubectl", "kustomize", str(folder)] if names & set(_KUSTOMIZATIONS) else []
 
 
 def _run(folder: Path, command: list[str]) -> Source | Problem:
@@ -125,5 +151,6 @@ def _run(folder: Path, command: list[str]) -> Source | Problem:
         return Problem(shown, f"cannot be rendered: {error}")
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().replace("\n", " ")
-        return Problem(shown, f"cannot be rendered: {said[-_COMPLAINT:]}")
+        end = said if len(said) <= _COMPLAINT else f"... {said[-_COMPLAINT:]}"
+        return Problem(shown, f"cannot be rendered: {end}")
     return _limited(f"{shown} ({command[0]})", done.stdout)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winkube.lint.reading import Document, Problem, parse_file
+from winkube.lint.reading import Document, Problem, parse_file, parse_text
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
 
@@ -98,3 +98,27 @@ def test_no_input_ends_the_program(data: bytes) -> None:
         if isinstance(part, Document):
             list(part.objects())
             part.positions.locate(("a", 0))
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "line", "column"),
+    [
+        ("kind: Pod\nspec:\n  a: 1\n  b: 2\n  a: 3\n", "a", 5, 3),
+        ("kind: Pod\nkind: Service\n", "kind", 2, 1),
+        ('{"kind": "Pod",\n "spec": {"a": 1, "a": 2}}', "a", 2, 19),
+        ("x: y\n---\nkind: &k Pod\nother: *k\nkind: Service\n", "kind", 5, 1),
+    ],
+)
+def test_a_key_that_is_there_twice_is_told_and_the_last_one_counts(
+    text: str, key: str, line: int, column: int
+) -> None:
+    parts = list(parse_text("f", text))
+    (problem,) = [part for part in parts if isinstance(part, Problem)]
+    assert f"{key!r} is there twice" in problem.message
+    assert (problem.line, problem.column) == (line, column)
+    assert len([part for part in parts if isinstance(part, Document)]) == 1 + text.count("---")
+
+
+def test_merged_keys_and_their_like_are_not_there_twice() -> None:
+    text = "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  x: 3\n1: a\n'1': b\n"
+    assert not [part for part in parse_text("f", text) if isinstance(part, Problem)]

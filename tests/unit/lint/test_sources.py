@@ -1,4 +1,6 @@
+import inspect
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -33,11 +35,29 @@ def test_a_folder_is_read_in_order_without_hidden_and_foreign_files(tmp_path: Pa
     assert [Path(name).name for name in names(tmp_path)] == ["a.yml", "b.yaml", "c.json", "f.yaml"]
 
 
+def test_folders_may_nest_deeper_than_calls(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 300)
+    deep.mkdir(parents=True)
+    (deep / "deep.yaml").write_text("a: b")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 250)
+    try:
+        assert [Path(name).name for name in names(tmp_path)] == ["deep.yaml"]
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def test_what_is_no_file_is_named(tmp_path: Path) -> None:
     assert problems(tmp_path / "absent", "/dev/null") == [
         "no such file or folder",
         "not a regular file",
     ]
+
+
+def test_a_link_in_a_circle_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "b.yaml")
+    (tmp_path / "b.yaml").symlink_to(tmp_path / "a.yaml")
+    assert problems(tmp_path) == ["a link that leads nowhere"] * 2
 
 
 def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
