@@ -105,7 +105,8 @@ def _parse_yaml(text: str) -> tuple[Any, Repeated | None]:
         if has_aliases or MAX_DEPTH <= _brackets(text) < _RISKY_BRACKETS:
             _check_growth(node)
         if has_aliases:
-            return loader.construct_document(node), _repeated_below(node)
+            repeated = _repeated_below(node)  # before merged keys are written into the nodes
+            return loader.construct_document(node), repeated
         return _build(loader, node), loader.repeated
     except yaml.YAMLError as error:
         raise _explained(error, text) from error
