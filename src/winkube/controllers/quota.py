@@ -136,6 +136,8 @@ class ResourceQuotaController(Controller):
         self._sources: dict[str, _Source] = {}
         self._served: dict[str, Resource] = {}
         self._discovered: float | None = None
+        # Two workers must not both start to follow a resource, nor the second take it for unserved.
+        self._finding = asyncio.Lock()
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -175,8 +177,10 @@ class ResourceQuotaController(Controller):
             )
 
     async def _source(self, name: str) -> _Source | None:
-        if name in self._sources:
-            return self._sources[name]
+        async with self._finding:
+            return self._sources.get(name) or await self._new_source(name)
+
+    async def _new_source(self, name: str) -> _Source | None:
         resource = await self._resource(name)
         if resource is None or self._group is None:
             return None
@@ -184,7 +188,7 @@ class ResourceQuotaController(Controller):
         if informer is None:
             informer = Informer(self.client, resource)
             self._group.create_task(informer.run(), name=f"quota {resource.plural}")
-        source = self._sources.setdefault(name, _Source(name, informer))
+        source = self._sources[name] = _Source(name, informer)
         self._follow(name, source)
         return source
 

@@ -1,0 +1,41 @@
+from tests.unit.controllers.stage import make_context
+
+from winkube.base.types import JsonObject
+from winkube.client.resource import CONFIGMAPS, REPLICASETS
+from winkube.controllers.controller import Controller
+from winkube.testing.fake_api import FakeApi
+
+
+class Idle(Controller):
+    name = "idle"
+
+    async def reconcile(self, key: str) -> None:
+        return
+
+
+def named(uid: str) -> JsonObject:
+    return {"metadata": {"name": "x", "namespace": "default", "uid": uid}}
+
+
+async def test_what_is_removed_is_the_very_object_and_not_its_namesake() -> None:
+    api = FakeApi()
+    api.seed(CONFIGMAPS, named("second"))
+    subject = Idle(make_context(api))
+    assert not await subject.remove(CONFIGMAPS, named("first"))
+    assert len(api.all(CONFIGMAPS)) == 1
+    assert await subject.remove(CONFIGMAPS, named("second"))
+    assert not await subject.remove(CONFIGMAPS, named("second"))
+    assert api.all(CONFIGMAPS) == []
+
+
+async def test_a_status_is_written_when_it_differs_and_its_object_is_there() -> None:
+    api = FakeApi()
+    obj = api.seed(REPLICASETS, {**named("rs"), "status": {"replicas": 1}})
+    subject = Idle(make_context(api))
+    await subject.write_status(REPLICASETS, obj, {"replicas": 1})
+    assert api.calls == []
+    await subject.write_status(REPLICASETS, obj, {"replicas": 2})
+    assert api.all(REPLICASETS)[0]["status"] == {"replicas": 2}
+    await subject.remove(REPLICASETS, obj)
+    await subject.write_status(REPLICASETS, obj, {"replicas": 3})
+    assert api.all(REPLICASETS) == []
