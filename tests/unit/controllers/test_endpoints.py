@@ -132,10 +132,29 @@ def test_protocol_has_to_match_for_a_named_port() -> None:
     assert found == (("", 53, "UDP", ""),)
 
 
-def test_changed_ports_move_the_endpoints_to_a_new_slice() -> None:
+def test_changed_ports_are_written_into_the_slice_there_is() -> None:
     (old,) = plan([pod(1)]).create
     moved = plan([pod(1)], [old], service(ports=[{"port": 81}]))
-    assert (len(moved.create), len(moved.delete)) == (1, 1)
+    (changed,) = moved.update
+    assert (moved.create, moved.delete) == ((), ())
+    assert (changed["metadata"]["name"], changed["ports"][0]["port"]) == (
+        old["metadata"]["name"],
+        81,
+    )
+    foreign = {**old, "metadata": {**old["metadata"], "ownerReferences": []}}
+    moved = plan([pod(1)], [foreign], service(ports=[{"port": 81}]))
+    assert (len(moved.create), moved.delete) == (1, (foreign,))
+
+
+def test_a_recycled_slice_keeps_its_name_from_others() -> None:
+    (empty,) = plan([]).create
+    (filled,) = plan([pod(1)], [empty]).update
+    assert filled["metadata"]["name"] == empty["metadata"]["name"]
+    subject = service(ports=[{"name": "http", "port": 80, "targetPort": "web"}])
+    named = {"name": "web", "containerPort": 8080}
+    pods = [pod(1, containers=[{"ports": [named]}]), pod(2)]
+    (other,) = plan(pods, [filled], subject).create
+    assert other["metadata"]["name"] != filled["metadata"]["name"]
 
 
 def test_headless_service_names_its_pods() -> None:

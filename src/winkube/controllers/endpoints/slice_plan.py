@@ -8,7 +8,14 @@ from typing import Any, Final
 
 import orjson
 
-from winkube.api.meta import labels_of, name_of, namespace_of, to_owner_reference, uid_of
+from winkube.api.meta import (
+    is_controlled_by,
+    labels_of,
+    name_of,
+    namespace_of,
+    to_owner_reference,
+    uid_of,
+)
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
 from winkube.controllers.endpoints.backend import (
@@ -72,7 +79,8 @@ def plan_slices(
     if not groups and not any(have.values()):
         # A service without pods still has a slice, empty: clients can tell it is served.
         groups[()] = {}
-    plan = _Plan(service, family)
+    taken = {name_of(slice_) for slices in have.values() for slice_ in slices}
+    plan = _Plan(service, family, taken)
     for ports, wanted in groups.items():
         plan.fill(ports, wanted, have.pop(_ports_key(to_ports(ports)), []))
     leftovers = [slice_ for slices in have.values() for slice_ in slices]
@@ -81,13 +89,15 @@ def plan_slices(
         plan.put(keep, [], [])
         leftovers.remove(keep)
     plan.delete += leftovers
+    plan.recycle()
     return SlicePlan(tuple(plan.create), tuple(plan.update), tuple(plan.delete))
 
 
 class _Plan:
-    def __init__(self, service: JsonObject, family: str) -> None:
+    def __init__(self, service: JsonObject, family: str, taken: set[str]) -> None:
         self._service = service
         self._family = family
+        self._taken = taken
         self.create: list[JsonObject] = []
         self.update: list[JsonObject] = []
         self.delete: list[JsonObject] = []
@@ -111,12 +121,20 @@ class _Plan:
                 empty_is_fine = False
             else:
                 self.delete.append(slice_)
-        taken = {name_of(slice_) for slice_ in existing}
         while rest or (not wanted and not kept):
-            self._new(ports, rest[:MAX_ENDPOINTS], taken)
+            self._new(ports, rest[:MAX_ENDPOINTS])
             del rest[:MAX_ENDPOINTS]
             if not wanted:
                 break
+
+    def recycle(self) -> None:
+        """Fill slices that would go instead of making new ones: clients keep what they follow."""
+        for slice_ in [each for each in self.delete if is_controlled_by(each, self._service)]:
+            if not self.create:
+                return
+            made = self.create.pop()
+            self.delete.remove(slice_)
+            self.put(slice_, made["endpoints"], made["ports"])
 
     def put(self, slice_: JsonObject, endpoints: list[JsonObject], ports: list[JsonObject]) -> None:
         metadata = {**slice_["metadata"], "labels": self._labels()}
@@ -126,9 +144,9 @@ class _Plan:
         if fresh != before:
             self.update.append(fresh)
 
-    def _new(self, ports: Ports, endpoints: list[JsonObject], taken: set[str]) -> None:
-        name = self._free_name(ports, taken)
-        taken.add(name)
+    def _new(self, ports: Ports, endpoints: list[JsonObject]) -> None:
+        name = self._free_name(ports)
+        self._taken.add(name)
         owner = to_owner_reference({"apiVersion": "v1", "kind": "Service", **self._service})
         self.create.append(
             {
@@ -147,7 +165,7 @@ class _Plan:
             }
         )
 
-    def _free_name(self, ports: Ports, taken: set[str]) -> str:
+    def _free_name(self, ports: Ports) -> str:
         """The same plan makes the same names, so a cache that is behind cannot make twins."""
         number = 0
         while True:
@@ -155,7 +173,7 @@ class _Plan:
             digest = hashlib.sha256(seed).digest()
             suffix = "".join(SUFFIX_ALPHABET[byte % len(SUFFIX_ALPHABET)] for byte in digest[:5])
             name = f"{name_of(self._service)}-{suffix}"
-            if name not in taken:
+            if name not in self._taken:
                 return name
             number += 1
 
