@@ -8,6 +8,8 @@ import orjson
 import pytest
 
 GROUP = "rbac.authorization.k8s.io"
+JSON = "application/json"
+_MEDIA = {"PATCH": "application/merge-patch+json"}
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def account(api: Any, server: Any, space: str) -> Any:
 
     def call(method: str, path: str, body: Any = None) -> tuple[int, Any]:
         connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=10)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": _MEDIA.get(method, JSON)}
         connection.request(method, path, orjson.dumps(body) if body else None, headers)
         answer = connection.getresponse()
         data = orjson.loads(answer.read())
@@ -107,3 +109,73 @@ def test_an_access_review_is_no_table(api: Any) -> None:
     table = "application/json;as=Table;v=v1;g=meta.k8s.io"
     assert api("POST", path, review, Accept=table).status == 406
     assert api("POST", path, review, Accept=f"{table},application/json").status == 201
+
+
+@pytest.fixture
+def role_maker(api: Any, account: Any, space: str) -> Any:
+    """An account that may write all roles and bindings, and look at pods."""
+    rules = [
+        {
+            "apiGroups": [GROUP],
+            "resources": ["clusterroles", "clusterrolebindings", "roles"],
+            "verbs": ["create", "update", "patch"],
+        },
+        {
+            "apiGroups": [GROUP],
+            "resources": ["clusterroles"],
+            "resourceNames": [f"named-{space}"],
+            "verbs": ["escalate"],
+        },
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    ]
+    roles, bindings = (f"/apis/{GROUP}/v1/cluster{part}" for part in ("roles", "rolebindings"))
+    assert (
+        api("POST", roles, {"metadata": {"name": f"maker-{space}"}, "rules": rules}).status == 201
+    )
+    binding = {
+        "metadata": {"name": f"maker-{space}"},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": f"maker-{space}"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": space}],
+    }
+    assert api("POST", bindings, binding).status == 201
+    yield account
+    api("DELETE", f"{bindings}/maker-{space}")
+    api("DELETE", f"{roles}/maker-{space}")
+
+
+def test_roles_that_gather_others_take_every_right(role_maker: Any, api: Any, space: str) -> None:
+    roles = f"/apis/{GROUP}/v1/clusterroles"
+    rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+    gathering = {"clusterRoleSelectors": [{"matchLabels": {"kubernetes.io/bootstrapping": "x"}}]}
+    plain = {"metadata": {"name": f"plain-{space}"}, "rules": [rule]}
+    assert role_maker("POST", roles, plain)[0] == 201
+    for method, path, role in (
+        ("POST", roles, {"metadata": {"name": f"all-{space}"}, "aggregationRule": gathering}),
+        ("PUT", f"{roles}/plain-{space}", {**plain, "aggregationRule": gathering}),
+    ):
+        status, body = role_maker(method, path, role)
+        assert status == 403
+        assert body["message"].endswith(
+            "must have cluster-admin privileges to use the aggregationRule"
+        )
+    assert api("DELETE", f"{roles}/plain-{space}").status == 200
+
+
+def test_labels_make_a_role_part_of_another(role_maker: Any) -> None:
+    label = "rbac.authorization.k8s.io/aggregate-to-view"
+    status, body = role_maker(
+        "PATCH",
+        f"/apis/{GROUP}/v1/clusterroles/cluster-admin",
+        {"metadata": {"labels": {label: "true"}}},
+    )
+    assert status == 403
+    assert body["message"].endswith(
+        'permissions not currently held:\n{APIGroups:["*"], Resources:["*"], Verbs:["*"]}\n'
+        '{NonResourceURLs:["*"], Verbs:["*"]}'
+    )
+
+
+def test_a_right_to_one_name_makes_nothing(role_maker: Any, space: str) -> None:
+    rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    role = {"metadata": {"name": f"named-{space}"}, "rules": [rule]}
+    assert role_maker("POST", f"/apis/{GROUP}/v1/clusterroles", role)[0] == 403

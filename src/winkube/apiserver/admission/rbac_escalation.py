@@ -1,18 +1,27 @@
-"""Nobody hands out rights they do not have (unless they may ``escalate`` or ``bind``)."""
+"""Nobody hands out rights they do not have (unless they may ``escalate`` or ``bind``).
 
-from collections.abc import Iterator
-from itertools import product
+A role that gathers others has whatever anybody adds to those: only who has every right may make
+one. A role's labels say who gathers it, so they are no small change either.
+"""
+
 from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.authz import Attributes, Authorizer
+from winkube.apiserver.auth.cover import TooManyRightsError, missing_rights, quoted
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
 _ROLES: Final = frozenset({"roles", "clusterroles"})
 _BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
+_EVERYTHING: Final[list[JsonObject]] = [
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+]
+# What the collection of garbage changes: no matter of rights.
+_UPKEEP: Final = frozenset({"ownerReferences", "finalizers", "selfLink", "managedFields"})
 
 
 class RbacEscalation:
@@ -24,21 +33,25 @@ class RbacEscalation:
 
     async def admit(self, request: Admission) -> None:
         kind, obj = request.served.kind, request.obj
-        if kind.group != GROUP or obj is None:
+        if kind.group != GROUP or obj is None or _is_upkeep(obj, request.old):
             return
         if kind.plural in _ROLES:
-            if self._may(request, "escalate", kind.plural, request.name):
-                return
-            rules = obj.get("rules") or []
-            if request.old is not None and rules == (request.old.get("rules") or []):
-                return
-            self._check(request, rules)
+            self._check_role(request, obj)
         elif kind.plural in _BINDINGS:
             ref = obj.get("roleRef") or {}
             plural = "clusterroles" if ref.get("kind") == "ClusterRole" else "roles"
             if self._may(request, "bind", plural, ref.get("name", "")):
                 return
             self._check(request, self._rules(request, plural, ref.get("name", "")))
+
+    def _check_role(self, request: Admission, obj: JsonObject) -> None:
+        # Who creates a role names it: a right to one name is no right to make it.
+        name = "" if request.operation == "CREATE" else request.name
+        if self._may(request, "escalate", request.served.kind.plural, name):
+            return
+        self._check(request, obj.get("rules") or [])
+        if (_gathers(obj) or _gathers(request.old)) and self._missing(request, _EVERYTHING):
+            raise _refused(request, "must have cluster-admin privileges to use the aggregationRule")
 
     def _rules(self, request: Admission, plural: str, name: str) -> list[JsonObject]:
         served = self._resources.require(GROUP, "v1", plural)
@@ -60,36 +73,36 @@ class RbacEscalation:
         return self._authorizer.authorize(attributes).allowed
 
     def _check(self, request: Admission, rules: list[JsonObject]) -> None:
-        for rule in rules:
-            for attributes in _demands(request, rule):
-                if not self._authorizer.authorize(attributes).allowed:
-                    user = request.user
-                    raise _refused(
-                        request,
-                        f'user "{user.name}" (groups={list(user.groups)}) is attempting to grant '
-                        f"RBAC permissions not currently held:\n{rule}",
-                    )
+        missing = self._missing(request, rules)
+        if missing:
+            user = request.user
+            raise _refused(
+                request,
+                f'user "{user.name}" (groups={quoted(user.groups)}) is attempting to grant '
+                "RBAC permissions not currently held:\n" + "\n".join(missing),
+            )
+
+    def _missing(self, request: Admission, rules: list[JsonObject]) -> list[str]:
+        owned = self._authorizer.rules(request.user, request.namespace)
+        try:
+            return sorted(map(str, missing_rights(owned, rules)))
+        except TooManyRightsError as error:
+            raise _refused(request, str(error)) from error
 
 
-def _demands(request: Admission, rule: JsonObject) -> Iterator[Attributes]:
-    """Every single right in a rule; a star is asked for as a star, which only a star allows."""
-    verbs = rule.get("verbs") or ()
-    for verb, path in product(verbs, rule.get("nonResourceURLs") or ()):
-        yield Attributes(request.user, verb, path=path)
-    names = rule.get("resourceNames") or ("",)
-    for verb, group, full, name in product(
-        verbs, rule.get("apiGroups") or (), rule.get("resources") or (), names
-    ):
-        resource, _, part = full.partition("/")
-        yield Attributes(
-            user=request.user,
-            verb=verb,
-            group=group,
-            resource=resource,
-            subresource=part,
-            namespace=request.namespace,
-            name=name,
-        )
+def _gathers(role: JsonObject | None) -> bool:
+    return bool(((role or {}).get("aggregationRule") or {}).get("clusterRoleSelectors"))
+
+
+def _is_upkeep(new: JsonObject, old: JsonObject | None) -> bool:
+    if old is None:
+        return False
+    return _without_upkeep(new) == _without_upkeep(old)
+
+
+def _without_upkeep(obj: JsonObject) -> JsonObject:
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _UPKEEP}
+    return {**obj, "metadata": metadata}
 
 
 def _refused(request: Admission, cause: str) -> ForbiddenError:
