@@ -108,21 +108,20 @@ def assemble(
     Reviews(authorizer, tokens, registry).install(edge)
     install_parts(edge, verbs)
     kubelets = Kubelets(config, resources)
-    _install_subresources(edge, registry, tokens, kubelets)
+    _install_subresources(edge, registry, kubelets)
+    issuing = Token(tokens, registry, authorizer)
+    edge.add_subresource("serviceaccounts", "token", issuing.handle)
     expiry = EventExpiry(resources, registry.storage, clock)
     tracking = LegacyTokenTracking(registry, tokens)
     return Parts(cache, registry, edge, kubelets, expiry, aggregator, tracking)
 
 
-def _install_subresources(
-    edge: Edge, registry: Registry, tokens: TokenAuthority, kubelets: Kubelets
-) -> None:
+def _install_subresources(edge: Edge, registry: Registry, kubelets: Kubelets) -> None:
     binding, proxy = Binding(registry), Proxy(kubelets, registry)
     edge.add_subresource("*", "scale", Scale(registry).handle)
     edge.add_subresource("pods", "binding", binding.handle)
     edge.add_creation("", "bindings", binding.handle)
     edge.add_subresource("pods", "eviction", Eviction(registry).handle)
-    edge.add_subresource("serviceaccounts", "token", Token(tokens, registry).handle)
     edge.add_subresource("pods", "log", Log(kubelets).handle)
     kinds: tuple[StreamKind, ...] = ("exec", "attach", "portforward")
     for kind in kinds:

@@ -165,7 +165,24 @@ def test_mirror_pod_opens_nothing(place: Place) -> None:
     assert answer.status == 403
     assert "a mirror pod may not reference service accounts" in answer.message
     plain = {"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]}
+    uid = place.own("GET", "/api/v1/nodes/node-1").body["metadata"]["uid"]
+    itself = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": uid, "controller": True}
     mirror = {"metadata": {"name": "m", "annotations": notes}, "spec": plain}
+    for owners, cause in (
+        ([], "with an owner reference set to itself"),
+        ([{**itself, "kind": "Pod"}], "with an owner reference set to itself"),
+        ([{**itself, "uid": "u"}], f"node node-1 UID mismatch: expected u got {uid}"),
+        ([{**itself, "controller": False}], "with a controller owner reference set to itself"),
+        ([{**itself, "blockOwnerDeletion": True}], "must not set blockOwnerDeletion"),
+        ([itself, {**itself, "controller": False}], "with a single owner reference set to itself"),
+    ):
+        mirror["metadata"]["ownerReferences"] = owners
+        answer = place.own("POST", f"{place.root}/pods", mirror)
+        assert (answer.status, cause in answer.message) == (403, True), answer.message
+    mirror["metadata"]["ownerReferences"] = [itself]
+    claims = [{"name": "r", "resourceClaimName": "r"}]
+    claiming = {**mirror, "spec": {**plain, "resourceClaims": claims}}
+    assert place.own("POST", f"{place.root}/pods", claiming).status == 403
     assert place.own("POST", f"{place.root}/pods", mirror).status == 201
     assert place.own("DELETE", f"{place.root}/pods/m", {"gracePeriodSeconds": 0}).status == 200
 
@@ -173,7 +190,7 @@ def test_mirror_pod_opens_nothing(place: Place) -> None:
 def test_tokens_are_for_the_pods_of_the_node(api: Any, place: Place) -> None:
     def ask(account: str, pod: str, **changes: Any) -> int:
         uid = api("GET", f"{place.root}/pods/{pod}").body["metadata"]["uid"]
-        ref = {"kind": "Pod", "name": pod, "uid": uid} | changes
+        ref = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid} | changes
         path = f"{place.root}/serviceaccounts/{account}/token"
         return int(place.own("POST", path, {"spec": {"boundObjectRef": ref}}).status)
 
@@ -184,6 +201,38 @@ def test_tokens_are_for_the_pods_of_the_node(api: Any, place: Place) -> None:
     assert ask("a-p1", "p2") == 403
     unbound = place.own("POST", f"{place.root}/serviceaccounts/a-p1/token", {"spec": {}})
     assert unbound.status == 403
+
+
+def test_tokens_are_for_the_audiences_of_the_pod(api: Any, place: Place) -> None:
+    sources = [{"serviceAccountToken": {"audience": "vault", "path": "t"}}]
+    pod = {
+        "metadata": {"name": "p3"},
+        "spec": {
+            "nodeName": "node-1",
+            "serviceAccountName": "a-p1",
+            "automountServiceAccountToken": False,
+            "volumes": [{"name": "t", "projected": {"sources": sources}}],
+            "containers": [{"name": "c", "image": "i"}],
+        },
+    }
+    uid = api("POST", f"{place.root}/pods", pod).body["metadata"]["uid"]
+    ref = {"apiVersion": "v1", "kind": "Pod", "name": "p3", "uid": uid}
+    path = f"{place.root}/serviceaccounts/a-p1/token"
+
+    def ask(*audiences: str) -> Any:
+        spec = {"boundObjectRef": ref, "audiences": list(audiences)}
+        return place.own("POST", path, {"spec": spec})
+
+    assert ask("vault").status == 201
+    for audience in ((), ("",), ("bank",)):
+        answer = ask(*audience)
+        assert answer.status == 403
+        assert answer.message == (
+            f'serviceaccounts "a-p1" is forbidden: audience "{"".join(audience)}" not found in pod '
+            "spec volume, system:node:node-1 is not authorized to request tokens for this audience"
+        )
+    assert ask("vault", "bank").message.endswith("node may only request 0 or 1 audiences")
+    assert api("DELETE", f"{place.root}/pods/p3", {"gracePeriodSeconds": 0}).status == 200
 
 
 def test_name_in_the_group_is_needed_too(api: Any, server: Any, place: Place) -> None:

@@ -14,19 +14,33 @@ from winkube.api.certificate_request import (
     RequestError,
     parse_request,
 )
-from winkube.api.errors import ForbiddenError
+from winkube.api.errors import ForbiddenError, NotFoundError
 from winkube.api.node_labels import is_kubelet_label
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.node import LEASE_NAMESPACE
 from winkube.apiserver.auth.references import references_of
-from winkube.apiserver.auth.user import User, node_of
-from winkube.apiserver.served import Served
+from winkube.apiserver.auth.user import node_of
+from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
+# Whose devices a pod may use is decided elsewhere (the first title is spelt as upstream spells it).
+_CLAIMED: Final = {
+    "resourceClaimStatuses": "resource claim statues",
+    "extendedResourceClaimStatus": "extended resource claim status",
+}
+# What a projected volume gets from the API beside secrets and config maps.
+_SOURCES: Final = {
+    "serviceAccountToken": "service account tokens",
+    "clusterTrustBundle": "clustertrustbundles",
+    "podCertificate": "podcertificates",
+}
 
 
 class NodeRestriction:
+    def __init__(self, resources: Resources) -> None:
+        self._nodes = resources.core("nodes")
+
     async def admit(self, request: Admission) -> None:
         node = node_of(request.user)
         if not node:
@@ -36,7 +50,7 @@ class NodeRestriction:
         if resource == "nodes":
             _check_node(request, node)
         elif resource == "pods":
-            _check_pod(request, node)
+            self._check_pod(request, node)
         elif resource == "leases.coordination.k8s.io":
             _check_own(request, node, request.namespace == LEASE_NAMESPACE)
         elif resource == "csinodes.storage.k8s.io":
@@ -44,21 +58,40 @@ class NodeRestriction:
         elif resource == f"certificatesigningrequests.{GROUP}" and request.operation == "CREATE":
             _check_signing_request(request, node)
 
+    def _check_pod(self, request: Admission, node: str) -> None:
+        if request.operation == "CREATE":
+            _check_mirror(request, request.obj or {}, node)
+            self._check_owner(request, request.obj or {}, node)
+        elif request.old is not None:
+            _check_bound(request, request.old, node)
+            _check_status(request, request.old, node)
 
-def check_token(user: User, namespace: str, spec: JsonObject, pods: Served) -> None:
-    """A kubelet asks for tokens only of its own pods, bound to them."""
-    node = node_of(user)
-    if not node:
-        return
-    ref = spec.get("boundObjectRef")
-    ref = ref if isinstance(ref, dict) else {}
-    if ref.get("kind") != "Pod" or not ref.get("name") or not ref.get("uid"):
-        raise _forbidden("serviceaccounts", "token", f"node {node!r}: token not bound to a pod")
-    item = pods.cache.get(pods.key(namespace, str(ref["name"])))
-    pod = {} if item is None else item.load()
-    if (pod.get("spec") or {}).get("nodeName") != node or pod["metadata"]["uid"] != ref["uid"]:
-        cause = f"node {node!r}: node requested token bound to a pod scheduled on a different node"
-        raise _forbidden("serviceaccounts", "token", cause)
+    def _check_owner(self, request: Admission, pod: JsonObject, node: str) -> None:
+        """A mirror pod goes with its node: the node as it is now, and nothing else."""
+        owners = pod["metadata"].get("ownerReferences") or [{}]
+        owner = owners[0]
+        item = self._nodes.cache.get(self._nodes.key("", node))
+        cause = ""
+        if len(owners) > 1:
+            cause = (
+                f'node "{node}" can only create pods with a single owner reference set to itself'
+            )
+        elif (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != (
+            "v1",
+            "Node",
+            node,
+        ):
+            cause = f"{only} an owner reference set to itself"
+        elif not owner.get("controller"):
+            cause = f"{only} a controller owner reference set to itself"
+        elif owner.get("blockOwnerDeletion"):
+            cause = f'node "{node}" must not set blockOwnerDeletion on an owner reference'
+        elif item is None:
+            raise NotFoundError.of("nodes", node)
+        elif (uid := item.load()["metadata"]["uid"]) != owner.get("uid"):
+            cause = f"node {node} UID mismatch: expected {owner.get('uid')} got {uid}"
+        if cause:
+            raise _refused(request, cause)
 
 
 def _check_signing_request(request: Admission, node: str) -> None:
@@ -105,14 +138,6 @@ def _taints(node: JsonObject) -> list[JsonObject]:
     return (node.get("spec") or {}).get("taints") or []
 
 
-def _check_pod(request: Admission, node: str) -> None:
-    if request.operation == "CREATE":
-        _check_mirror(request, request.obj or {}, node)
-    elif request.old is not None:
-        _check_bound(request, request.old, node)
-        _check_status(request, request.old, node)
-
-
 def _check_mirror(request: Admission, pod: JsonObject, node: str) -> None:
     """A mirror pod shows what runs already: with a reference it would open what it names."""
     metadata = pod["metadata"]
@@ -122,13 +147,12 @@ def _check_mirror(request: Admission, pod: JsonObject, node: str) -> None:
             f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods',
         )
     _check_bound(request, pod, node)
-    owners = metadata.get("ownerReferences") or []
-    if any(owner.get("kind") != "Node" or owner.get("name") != node for owner in owners):
-        raise _refused(request, f'node "{node}" can only create pods owned by itself')
     named = sorted({plural for plural, _ in references_of(pod)})
-    sources = _sources(pod)
-    if any("serviceAccountToken" in source for source in sources):
-        named.append("service account tokens")
+    if (pod.get("spec") or {}).get("resourceClaims"):
+        named.append("resourceclaims")
+    for source, title in _SOURCES.items():
+        if any(source in entry for entry in _sources(pod)):
+            named.append(title)
     if named:
         raise _refused(
             request, f'node "{node}" can not create pods that reference {" or ".join(named)}'
@@ -150,6 +174,10 @@ def _check_status(request: Admission, old: JsonObject, node: str) -> None:
     labels = (request.obj.get("metadata") or {}).get("labels") or {}
     if labels != (old["metadata"].get("labels") or {}):
         raise _refused(request, f'node "{node}" cannot update labels through pod status')
+    before, after = (obj.get("status") or {} for obj in (old, request.obj))
+    for field, title in _CLAIMED.items():
+        if (before.get(field) or None) != (after.get(field) or None):
+            raise _refused(request, f'node "{node}" cannot update {title}')
 
 
 def _check_bound(request: Admission, pod: JsonObject, node: str) -> None:

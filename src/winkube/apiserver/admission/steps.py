@@ -45,7 +45,7 @@ def admission_chain(
         NamespaceLifecycle(resources),
         limits,
         accounts,
-        NodeRestriction(),
+        NodeRestriction(resources),
         TaintNodesByCondition(),
         priority,
         DefaultTolerationSeconds(),

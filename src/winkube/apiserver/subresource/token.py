@@ -5,7 +5,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
-from winkube.apiserver.admission.node_restriction import check_token
+from winkube.apiserver.admission.node_token import NodeTokens
+from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.auth.token import Binding, TokenAuthority
 from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
@@ -23,8 +24,9 @@ _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
 class Token:
-    def __init__(self, tokens: TokenAuthority, registry: Registry) -> None:
+    def __init__(self, tokens: TokenAuthority, registry: Registry, authorizer: Authorizer) -> None:
         self._tokens = tokens
+        self._nodes = NodeTokens(registry.resources, authorizer)
         self._resources = registry.resources
         self._admission = registry.admission
 
@@ -39,7 +41,7 @@ class Token:
         creation = Creation(self._admission, call, request, write)
         await creation.admit()
         spec = request.get("spec") or {}
-        check_token(call.user, call.target.namespace, spec, self._resources.core("pods"))
+        self._nodes.check(call.user, call.place, spec)
         metadata = request.get("metadata") or {}
         _check_place(call, metadata)
         account = get(call.served, *call.place).load()
