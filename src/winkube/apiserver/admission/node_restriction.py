@@ -71,16 +71,11 @@ class NodeRestriction:
         owners = pod["metadata"].get("ownerReferences") or [{}]
         owner = owners[0]
         item = self._nodes.cache.get(self._nodes.key("", node))
-        cause = ""
+        named = owner.get("apiVersion"), owner.get("kind"), owner.get("name")
+        cause, only = "", f'node "{node}" can only create pods with'
         if len(owners) > 1:
-            cause = (
-                f'node "{node}" can only create pods with a single owner reference set to itself'
-            )
-        elif (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != (
-            "v1",
-            "Node",
-            node,
-        ):
+            cause = f"{only} a single owner reference set to itself"
+        elif named != ("v1", "Node", node):
             cause = f"{only} an owner reference set to itself"
         elif not owner.get("controller"):
             cause = f"{only} a controller owner reference set to itself"
