@@ -3,7 +3,7 @@
 Theory of operation: a key is *waiting* (in the queue), *running* (handed to a worker) or *dirty*
 (added again while running). A key is never handed to two workers at once, and an add while it runs
 is not lost: the key is queued again when its worker is done. Keys are level-triggered: adding a
-waiting key twice is one piece of work.
+waiting key twice is one piece of work. A key that was told to *rest* is queued when it has.
 """
 
 import asyncio
@@ -26,6 +26,8 @@ class WorkQueue(Generic[Key]):
         self._dirty: set[Key] = set()
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, asyncio.TimerHandle] = {}
+        # Whether it was added meanwhile.
+        self._resting: dict[Key, bool] = {}
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
@@ -34,6 +36,8 @@ class WorkQueue(Generic[Key]):
     def add(self, key: Key) -> None:
         if key in self._running:
             self._dirty.add(key)
+        elif key in self._resting:
+            self._resting[key] = True
         elif key not in self._queued:
             self._queued.add(key)
             self._waiting.append(key)
@@ -48,6 +52,12 @@ class WorkQueue(Generic[Key]):
                 return
             pending.cancel()
         self._later[key] = loop.call_later(max(0.0, seconds), self._ripen, key)
+
+    def rest(self, key: Key, seconds: float) -> None:
+        """Hand the key, which is running, to nobody before this time has passed."""
+        if key not in self._resting:
+            self._resting[key] = False
+            asyncio.get_running_loop().call_later(seconds, self._end_rest, key)
 
     def retry(self, key: Key) -> float:
         """Add again after this key's back-off; say how long that is."""
@@ -79,6 +89,10 @@ class WorkQueue(Generic[Key]):
             if key in self._dirty:
                 self._dirty.discard(key)
                 self.add(key)
+
+    def _end_rest(self, key: Key) -> None:
+        if self._resting.pop(key):
+            self.add(key)
 
     def _ripen(self, key: Key) -> None:
         self._later.pop(key, None)

@@ -3,9 +3,15 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Hashable
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from winkube.aio.meter import Meter
 from winkube.aio.queue import WorkQueue
+
+# A key that takes this long by itself rests so many times as long: none takes a process over.
+NOTICEABLE_SECONDS: Final = 0.01
+REST: Final = 9
+LONGEST_REST: Final = 10.0
 
 Key = TypeVar("Key", bound=Hashable)
 log = logging.getLogger(__name__)
@@ -16,8 +22,9 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
     while True:
         _obey_cancellation()
         async with queue.take() as key:
+            meter = Meter()
             try:
-                await reconcile(key)
+                await meter.run(reconcile(key))
             except Exception as error:
                 delay = queue.retry(key)
                 log.warning(
@@ -26,6 +33,8 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
                 log.debug("reconcile failed", exc_info=True)
             else:
                 queue.forget(key)
+            if meter.seconds > NOTICEABLE_SECONDS:
+                queue.rest(key, min(meter.seconds * REST, LONGEST_REST))
 
 
 async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: str) -> None:

@@ -66,6 +66,9 @@ class _Index:
             for value in kept:
                 self._members[value][key] = new
 
+    def count(self, value: str) -> int:
+        return len(self._members[value]) if value in self._members else 0
+
     def members(self, value: str) -> Sequence[JsonObject]:
         return tuple(self._members[value].values()) if value in self._members else ()
 
@@ -117,6 +120,9 @@ class Informer:
 
     def by_index(self, name: str, value: str) -> Sequence[JsonObject]:
         return self._indexes[name].members(value)
+
+    def count(self, name: str, value: str) -> int:
+        return self._indexes[name].count(value)
 
     async def run(self) -> None:
         """Keep the cache current until cancelled."""

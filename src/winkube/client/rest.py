@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import aiohttp
 import orjson
 
+from winkube.aio.fair import FairGate
 from winkube.api.errors import ApiError, TooManyRequestsError, from_status
 from winkube.base.types import JsonObject
 from winkube.client.config import ClientConfig
@@ -34,6 +35,10 @@ METADATA_ONLY: Final = (
 )
 MAX_RETRY_AFTER: Final = 10.0
 LONG_BODY_BYTES: Final = 1 << 20
+# Requests under way at once, and those of one namespace: the server gains nothing from more, and
+# every one that is under way is one that the next waits for.
+IN_FLIGHT: Final = 128
+OF_ONE_NAMESPACE: Final = 16
 
 
 class PatchType(StrEnum):
@@ -47,6 +52,8 @@ class ApiClient:
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
         self._session: aiohttp.ClientSession | None = None
+        # Namespaces take turns: work in one must not wait for a flood in another.
+        self._gate: FairGate[str] = FairGate(IN_FLIGHT, OF_ONE_NAMESPACE)
 
     async def __aenter__(self) -> Self:
         headers = {
@@ -59,7 +66,7 @@ class ApiClient:
             headers["Authorization"] = f"Bearer {self.config.token}"
         context = self.config.ssl_context()
         self._session = aiohttp.ClientSession(
-            # No limit: every watch holds a connection; callers bound their own concurrency.
+            # No limit: every watch holds a connection; the gate bounds the others.
             connector=aiohttp.TCPConnector(limit=0, ssl=True if context is None else context),
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
             headers=headers,
@@ -227,15 +234,7 @@ class ApiClient:
         if accept is not None:
             headers["Accept"] = accept
         for attempt in range(1, THROTTLED_ATTEMPTS + 1):
-            with transport_errors(self.config.server):
-                async with self._open().request(
-                    method,
-                    self.config.server + path,
-                    params=_present(query or {}),
-                    data=_payload(data),
-                    headers=headers,
-                ) as response:
-                    answer = await response.read()
+            response, answer = await self._send(method, path, query or {}, data, headers)
             if response.status < HTTPStatus.MULTIPLE_CHOICES:
                 return _decode(answer, self.config.server)
             wait = _retry_after(response.headers.get("Retry-After"))
@@ -246,6 +245,33 @@ class ApiClient:
                 raise failure
             await asyncio.sleep(wait or 0.0)
         raise TransportError(self.config.server, "throttled")
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        data: bytes | None,
+        headers: Mapping[str, str],
+    ) -> tuple[aiohttp.ClientResponse, bytes]:
+        namespace = _namespace_in(path)
+        await self._gate.enter(namespace)
+        try:
+            with transport_errors(self.config.server):
+                async with self._open().request(
+                    method,
+                    self.config.server + path,
+                    params=_present(query),
+                    data=_payload(data),
+                    headers=headers,
+                ) as response:
+                    return response, await response.read()
+        finally:
+            self._gate.leave(namespace)
+
+
+def _namespace_in(path: str) -> str:
+    return path.partition("/namespaces/")[2].partition("/")[0]
 
 
 def _payload(data: bytes | None) -> bytes | io.BytesIO | None:

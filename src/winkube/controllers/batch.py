@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from winkube.base.errors import WinkubeError
+
+# No batch is larger: this many before others that wait get their turn.
+SLICE: Final = 64
 
 Item = TypeVar("Item")
 # An error of one step, as a value.
@@ -29,12 +32,19 @@ def first_failure(results: Iterable[Failure | None]) -> Failure | None:
 
 
 async def slow_start(
-    count: int, step: Callable[[], Awaitable[Failure | None]]
+    count: int,
+    step: Callable[[], Awaitable[Failure | None]],
+    yields: Callable[[], bool] = lambda: False,
 ) -> tuple[int, Failure | None]:
-    """Do ``count`` steps in batches of 1, 2, 4 ...; stop after the first batch with a failure."""
+    """Do ``count`` steps in batches of 1, 2, 4 ...; stop after the first batch with a failure.
+
+    When ``yields`` says that others wait, the rest is left for another time.
+    """
     done, batch = 0, 1
     while done < count:
-        batch = min(batch, count - done)
+        if done >= SLICE - 1 and yields():
+            break
+        batch = min(batch, count - done, SLICE)
         results = await all_at_once(range(batch), lambda _: step())
         failures = [failure for failure in results if failure is not None]
         done += batch - len(failures)

@@ -85,6 +85,10 @@ class Controller(ABC):
             return False
         return True
 
+    def others_wait(self) -> bool:
+        """Whether a reconcile that goes on keeps other keys from being looked at."""
+        return len(self.queue) > 0
+
     async def run(self) -> None:
         """Reconcile until cancelled; the informers have synced when this is called."""
         async with asyncio.TaskGroup() as group:

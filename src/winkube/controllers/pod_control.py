@@ -14,6 +14,7 @@ from winkube.client.resource import PODS
 from winkube.controllers.batch import Failure, all_at_once, first_failure, slow_start
 from winkube.controllers.controller import Controller
 from winkube.controllers.expectations import Expectations
+from winkube.controllers.pace import Pace
 
 Prepare = Callable[[JsonObject], Awaitable[None]]
 # The pod is gone, or another has its name.
@@ -27,15 +28,28 @@ class PodControl:
         self._controller = controller
         self._client = controller.client
         self._expected = expected
+        self._pace = Pace(controller.clock, controller.informer(PODS))
 
     async def create(
         self, owner: JsonObject, count: int, pods: Iterable[JsonObject]
     ) -> tuple[int, Failure | None]:
-        """How many were made, and why not all: in batches that double while they succeed."""
+        """How many were made, and why not all: in batches that double while they succeed.
+
+        There may be less without a failure, because it is others' turn: the owner is queued again.
+        """
         key, todo = key_of(owner), iter(pods)
+        queue, others_wait = self._controller.queue, self._controller.others_wait
+        if count and (rest := self._pace.rest(owner)):
+            queue.add_after(key, rest)
+            return 0, None
         self._expected.expect_creations(key, count)
-        done, failure = await slow_start(count, lambda: self._create_one(owner, next(todo)))
+        done, failure = await slow_start(
+            count, lambda: self._create_one(owner, next(todo)), others_wait
+        )
         self._expected.created(key, count - done)
+        self._pace.made(owner, done)
+        if done < count and failure is None:
+            queue.add(key)
         return done, None if is_ending_namespace(failure) else failure
 
     async def delete(

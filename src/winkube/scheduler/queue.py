@@ -1,6 +1,6 @@
 """Pods that wait for a node.
 
-Theory of operation: a pod is *active* (to be tried now, highest priority first, then oldest),
+Theory of operation: a pod is *active* (to be tried now, see there in which order),
 *backing off* (something changed that may help it, or the last try failed for no fault of its own;
 to be tried when its time has come, or earlier when nothing else is active) or *parked* (no node
 would take it; it waits for an event that helps one of the rules that refused it, or a long while).
@@ -12,6 +12,7 @@ pods costs little. A pod whose victims are being sent away is *held*: it stays p
 
 import asyncio
 import heapq
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from typing import Final
 
 from winkube.aio.backoff import Backoff
 from winkube.base.clock import Clock
+from winkube.scheduler.active import Active
 from winkube.scheduler.events import ClusterEvent
+from winkube.scheduler.parked import Parked
 from winkube.scheduler.shape import PodInfo
 
 MOVE_INTERVAL: Final = 0.05
@@ -58,10 +61,10 @@ class SchedulingQueue:
         self._parked_seconds = parked_seconds
         self._hint: Hint = hint or (lambda event, entry: True)
         self._entries: dict[str, Waiting] = {}
-        self._active: list[Rank] = []
+        self._active = Active()
         self._later: list[Rank] = []
         self._failed: list[Rank] = []
-        self._parked: dict[str, Waiting] = {}
+        self._parked = Parked()
         self._held: set[str] = set()
         self._sequence = 0
         self._events: list[ClusterEvent] = []
@@ -75,10 +78,8 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo) -> None:
         """A new pod, or one that is another one now: try it."""
-        entry = Waiting(pod, self._clock.monotonic())
-        self._parked.pop(pod.key, None)
-        self._entries[pod.key] = entry
-        self._activate(entry)
+        self._forget(pod.key)
+        self._activate(self._know(Waiting(pod, self._clock.monotonic())))
 
     def update(self, pod: PodInfo, *, try_now: bool) -> None:
         """The pod was changed; ``try_now`` when that may let it in."""
@@ -87,15 +88,30 @@ class SchedulingQueue:
             self.add(pod)
             return
         entry.pod = pod
-        if try_now and pod.key in self._parked and pod.uid not in self._held:
-            del self._parked[pod.key]
+        if pod.key not in self._parked:
+            return
+        if try_now and pod.uid not in self._held:
+            self._parked.discard(pod.key)
             self._back_off(entry)
+        else:
+            self._parked.changed(pod.key)
 
     def remove(self, key: str) -> None:
-        entry = self._entries.pop(key, None)
-        self._parked.pop(key, None)
+        entry = self._forget(key)
         if entry is not None:
             self._held.discard(entry.pod.uid)
+
+    def _know(self, entry: Waiting) -> Waiting:
+        self._entries[entry.pod.key] = entry
+        self._active.know(entry.pod)
+        return entry
+
+    def _forget(self, key: str) -> Waiting | None:
+        entry = self._entries.pop(key, None)
+        self._parked.discard(key)
+        if entry is not None:
+            self._active.forget(entry.pod)
+        return entry
 
     def knows(self, key: str) -> Waiting | None:
         return self._entries.get(key)
@@ -110,14 +126,16 @@ class SchedulingQueue:
         entry.parked = entry.added = self._clock.monotonic()
         if plugins:
             entry.errors = 0
-            self._parked[entry.pod.key] = entry
+            self._parked.add(entry)
         else:
             entry.errors += 1
             self._back_off(entry)
 
     def retry(self, entry: Waiting) -> None:
         """Something went wrong that has nothing to do with the pod: try again after a while."""
-        current = self._entries.setdefault(entry.pod.key, entry)
+        current = self._entries.get(entry.pod.key)
+        if current is None:
+            current = self._know(entry)
         if current is entry:
             entry.plugins = frozenset()
             entry.parked = entry.added = self._clock.monotonic()
@@ -132,7 +150,7 @@ class SchedulingQueue:
         self._held.discard(uid)
         entry = self._entries.get(key)
         if try_now and entry is not None and entry.pod.uid == uid and key in self._parked:
-            del self._parked[key]
+            self._parked.discard(key)
             self._activate(entry)
 
     # -- events
@@ -157,7 +175,7 @@ class SchedulingQueue:
 
     def pop_now(self) -> Waiting | None:
         self._flush()
-        entry = self._first(self._active)
+        entry = self._first_active()
         if entry is None:
             # Nothing better to do: those that only wait out their time are tried early.
             entry = self._first(self._later)
@@ -165,6 +183,14 @@ class SchedulingQueue:
             entry.attempts += 1
             entry.place = 0
         return entry
+
+    def _first_active(self) -> Waiting | None:
+        now = self._clock.monotonic()
+        while (found := self._active.pop(now)) is not None:
+            number, entry = found
+            if entry.place == number and self._entries.get(entry.pod.key) is entry:
+                return entry
+        return None
 
     def _first(self, heap: list[Rank]) -> Waiting | None:
         while heap:
@@ -198,26 +224,23 @@ class SchedulingQueue:
 
     def _show_events(self) -> None:
         events, self._events = self._events, []
-        answers: dict[object, bool] = {}
-        for key, entry in list(self._parked.items()):
-            pod = entry.pod
-            if pod.uid in self._held:
+        asked = 0
+        for group in self._parked.groups():
+            free = [entry for entry in group if entry.pod.uid not in self._held]
+            if not free:
                 continue
-            alike = (entry.plugins, pod.shape, pod.namespace, tuple(pod.labels.items()), pod.claims)
-            if alike not in answers:
-                answers[alike] = len(answers) * len(events) > MOST_QUESTIONS or any(
-                    self._hint(event, entry) for event in events
-                )
-            if answers[alike]:
-                del self._parked[key]
-                self._back_off(entry)
+            asked += len(events)
+            if asked > MOST_QUESTIONS or any(self._hint(event, free[0]) for event in events):
+                for entry in free:
+                    self._parked.discard(entry.pod.key)
+                    self._back_off(entry)
 
     def _unpark_old(self, now: float) -> None:
-        for key, entry in list(self._parked.items()):
-            if now - entry.parked < self._parked_seconds:
-                return
+        oldest = self._parked.oldest()
+        due = itertools.takewhile(lambda e: now - e.parked >= self._parked_seconds, oldest)
+        for entry in list(due):
             if entry.pod.uid not in self._held:
-                del self._parked[key]
+                self._parked.discard(entry.pod.key)
                 self._activate(entry)
 
     def _back_off(self, entry: Waiting) -> None:
@@ -237,6 +260,5 @@ class SchedulingQueue:
     def _activate(self, entry: Waiting) -> None:
         self._sequence += 1
         entry.place = self._sequence
-        rank = (0.0, -entry.pod.priority, entry.added, self._sequence, entry)
-        heapq.heappush(self._active, rank)
+        self._active.push(entry, self._sequence, self._clock.monotonic())
         self._wake.set()

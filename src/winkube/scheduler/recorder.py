@@ -11,6 +11,7 @@ import socket
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
+from winkube.aio.fair import FairQueue
 from winkube.api.errors import ApiError, NotFoundError
 from winkube.base.clock import Clock, to_rfc3339_micro
 from winkube.base.types import JsonObject
@@ -21,6 +22,8 @@ from winkube.scheduler.shape import PodInfo
 
 EVENTS: Final = Resource("events.k8s.io", "v1", "events", True)
 QUEUE_LIMIT: Final = 10_000
+# Of one namespace.
+FLOW_LIMIT: Final = 5_000
 REMEMBERED: Final = 8192
 FINISH_SECONDS: Final = 360.0
 NOTE_LIMIT: Final = 1024
@@ -59,7 +62,7 @@ class Recorder:
         self._client = client
         self._clock = clock
         self._host = socket.gethostname()
-        self._queue: asyncio.Queue[_Written] = asyncio.Queue(QUEUE_LIMIT)
+        self._queue: FairQueue[str, _Written] = FairQueue()
         self._written: OrderedDict[_Key, _Written] = OrderedDict()
         self._sequence = 0
 
@@ -87,10 +90,11 @@ class Recorder:
         self._enqueue(fresh)
 
     def _enqueue(self, written: _Written) -> None:
-        try:
-            self._queue.put_nowait(written)
-        except asyncio.QueueFull:
+        namespace = written.event["metadata"]["namespace"]
+        if self._queue.length(namespace) >= FLOW_LIMIT or len(self._queue) >= QUEUE_LIMIT:
             log.debug("event dropped", extra={"reason": written.event["reason"]})
+        else:
+            self._queue.put(namespace, written)
 
     def _forget(self, now: float) -> None:
         """Close series that nothing was added to for a while."""
@@ -115,8 +119,6 @@ class Recorder:
             except (ApiError, TransportError) as error:
                 # Events are best effort: a namespace that ends refuses them, and that is fine.
                 log.debug("event not written", extra={"error": str(error)})
-            finally:
-                self._queue.task_done()
 
     async def _write(self, written: _Written) -> None:
         event = written.event

@@ -7,7 +7,9 @@ it is promised the node they leave, and tried again when they are gone.
 """
 
 import asyncio
+import itertools
 import logging
+from typing import Final
 
 from winkube.aio.backoff import Backoff
 from winkube.api.errors import ApiError, NotFoundError
@@ -30,6 +32,8 @@ from winkube.scheduler.world import World
 from winkube.scheduler.writer import ERROR, UNSCHEDULABLE, Writer
 
 log = logging.getLogger(__name__)
+
+_IN_A_ROW: Final = 8
 
 
 class Scheduler:
@@ -111,7 +115,10 @@ class _Session:
     # -- decisions
 
     async def _decide(self) -> None:
-        while True:
+        for number in itertools.count():
+            if not number % _IN_A_ROW:
+                # Decisions must not keep the others of this process waiting.
+                await asyncio.sleep(0)
             entry = await self._queue.pop()
             pod = entry.pod
             if pod.terminating:
@@ -130,7 +137,7 @@ class _Session:
     async def _accept(self, entry: Waiting, node: str) -> None:
         pod = entry.pod
         if not pod.claims or self._tasks is None:
-            await self._writer.put(lambda: self._bind(entry, node))
+            await self._writer.put(pod, lambda: self._bind(entry, node))
             return
         labels = self._world.nodes[node].labels
         choice = self._world.volumes.choose(pod.claims, (node, labels))
@@ -154,11 +161,8 @@ class _Session:
             entry.message = message
             nominate = outcome.nominate
             await self._writer.put(
-                lambda: self._writer.report(pod, message, UNSCHEDULABLE, nominate)
+                pod, lambda: self._writer.report(pod, message, UNSCHEDULABLE, nominate)
             )
-        else:
-            # Many refusals in a row must not keep the others waiting.
-            await asyncio.sleep(0)
 
     # -- preemption
 
@@ -199,7 +203,7 @@ class _Session:
                 entry, node, f'running PreBind plugin "VolumeBinding": {error}'
             )
             return
-        await self._writer.put(lambda: self._bind(entry, node))
+        await self._writer.put(pod, lambda: self._bind(entry, node))
 
     async def _bind(self, entry: Waiting, node: str) -> None:
         pod = entry.pod

@@ -1,6 +1,6 @@
 """What the scheduler writes to the API: bindings, conditions of pods, and who has to go.
 
-Requests run beside the decisions, a bounded number at once.
+Requests run beside the decisions, a bounded number at once; namespaces take turns.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from winkube.aio.fair import FairQueue
 from winkube.api.errors import ApiError, NotFoundError
 from winkube.api.meta import find_condition
 from winkube.base.clock import Clock, to_rfc3339
@@ -24,6 +25,8 @@ _FAILED: Final = ("Warning", "FailedScheduling", "Scheduling")
 _BOUND: Final = ("Normal", "Scheduled", "Binding")
 _PREEMPTED: Final = ("Normal", "Preempted", "Preempting")
 _EVICTORS: Final = 16
+# How many times what is under way may wait to be.
+_AHEAD: Final = 8
 
 Effect = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
@@ -42,7 +45,8 @@ class Writer:
         self._clock = clock
         self._find = find
         self._workers = workers
-        self._effects: asyncio.Queue[Effect] = asyncio.Queue(workers)
+        self._effects: FairQueue[str, Effect] = FairQueue()
+        self._room = asyncio.Semaphore(workers * _AHEAD)
         self._recorder = Recorder(client, clock)
 
     async def run(self) -> None:
@@ -54,11 +58,13 @@ class Writer:
     async def _perform(self) -> None:
         while True:
             effect = await self._effects.get()
+            self._room.release()
             await effect()
 
-    async def put(self, effect: Effect) -> None:
-        """Have this done soon; waits while too much is under way."""
-        await self._effects.put(effect)
+    async def put(self, pod: PodInfo, effect: Effect) -> None:
+        """Have this done about the pod soon; waits while too much is to be done."""
+        await self._room.acquire()
+        self._effects.put(pod.namespace, effect)
 
     # -- bindings
 

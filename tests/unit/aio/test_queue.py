@@ -58,3 +58,29 @@ async def test_the_earliest_of_several_delays_wins() -> None:
     queue.add_after("a", 30)
     async with asyncio.timeout(1), queue.take() as key:
         assert key == "a"
+
+
+async def test_a_key_that_rests_is_handed_out_later_and_once() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    async with queue.take():
+        queue.rest("a", 0.01)
+        queue.add("a")
+    queue.add("a")
+    queue.add("b")
+    async with queue.take() as key:
+        assert key == "b"
+    async with asyncio.timeout(5), queue.take() as key:
+        assert key == "a"
+    assert len(queue) == 0
+
+
+async def test_a_key_that_rested_without_being_added_is_not_handed_out() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    async with queue.take():
+        queue.rest("a", 0.0)
+    await asyncio.sleep(0.01)
+    assert len(queue) == 0
+    queue.add("a")
+    assert len(queue) == 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 
 import pytest
 
@@ -70,3 +71,26 @@ async def test_a_cancellation_that_work_swallowed_is_obeyed_all_the_same() -> No
         async with asyncio.timeout(5):
             await asyncio.wait([worker])
     assert worker.cancelled()
+
+
+async def test_a_key_that_costs_much_leaves_most_of_the_time_to_others() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    cost = {"dear": 0.03, "cheap": 0.0}
+    spent = 0.0
+
+    async def reconcile(key: str) -> None:
+        nonlocal spent
+        began = time.thread_time()
+        while time.thread_time() - began < cost[key]:
+            pass
+        spent += cost[key]
+        queue.add(key)
+        await asyncio.sleep(0)
+
+    queue.add("dear")
+    queue.add("cheap")
+    before = time.monotonic()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(1.0):
+            await work(queue, reconcile)
+    assert spent < 0.4 * (time.monotonic() - before)

@@ -1,4 +1,5 @@
 from winkube.aio.backoff import Backoff
+from winkube.scheduler.active import CROWD
 from winkube.scheduler.events import ClusterEvent
 from winkube.scheduler.queue import SchedulingQueue, Waiting
 from winkube.scheduler.shape import PodInfo, ShapeCache
@@ -157,3 +158,70 @@ def test_pod_that_no_rule_refused_is_tried_again_without_an_event() -> None:
     assert names(waiting, frozenset()) == []
     clock.advance(1.1)
     assert names(waiting, frozenset()) == ["p"]
+
+
+def of(namespace: str, number: int, owner: str = "one") -> PodInfo:
+    metadata = {
+        "name": f"{owner}-{number}",
+        "namespace": namespace,
+        "uid": f"{namespace}-{owner}-{number}",
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "controller": True}
+        ],
+    }
+    return SHAPES.pod({"metadata": metadata, "spec": {}})
+
+
+def test_a_few_pods_wait_for_a_short_line_however_many_another_namespace_wants() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(5_000):
+        waiting.add(of("flood", number))
+    clock.advance(1)
+    for number in range(3):
+        waiting.add(of("small", number))
+    tried = names(waiting)
+    assert len(tried) == 5_003
+    assert max(tried.index(f"small-one-{number}") for number in range(3)) <= CROWD + 2
+
+
+def test_refused_pods_of_a_flood_do_not_come_before_new_ones_by_their_age() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(1_000):
+        waiting.add(of("flood", number))
+    names(waiting)
+    clock.advance(20)
+    waiting.happened(EVENT)
+    waiting.add(of("small", 0))
+    assert names(waiting).index("small-one-0") <= CROWD
+
+
+def test_within_a_namespace_workloads_take_turns() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(1_000):
+        waiting.add(of("shared", number))
+    clock.advance(1)
+    waiting.add(of("shared", 0, "small"))
+    assert names(waiting).index("shared-small-0") <= 2 * CROWD + 2
+
+
+def test_an_important_pod_does_not_wait_for_a_flood_in_its_namespace() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(1_000):
+        waiting.add(of("default", number))
+    clock.advance(1)
+    waiting.add(pod("vip", 10))
+    assert names(waiting)[0] == "vip"
+
+
+def test_a_pod_removed_from_a_flood_is_not_tried() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(200):
+        waiting.add(of("flood", number))
+    for number in range(0, 200, 2):
+        waiting.remove(f"flood/one-{number}")
+    assert len(names(waiting)) == 100 == len(waiting)

@@ -80,6 +80,8 @@ def _index_wait(view: JobView, index: int) -> float:
 
 def _to_delete(view: JobView, at_least: int) -> tuple[JsonObject, ...]:
     """Pods without an index of their own, then the least advanced."""
+    if not at_least and not view.indexed:
+        return ()
     ordered = sorted(view.active, key=lambda pod: deletion_rank(pod, 0))
     if not view.indexed:
         return tuple(ordered[:at_least])

@@ -24,7 +24,9 @@ from winkube.controllers.batch import Failure, slow_start
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.dependents import Dependents, selects
 from winkube.controllers.expectations import Expectations
+from winkube.controllers.pace import Pace
 from winkube.controllers.statefulset.identity import (
+    claim_templates,
     claims_of,
     is_member,
     ordinal_of,
@@ -58,6 +60,7 @@ class StatefulSetController(Controller):
         # Revisions are only ours to change: nothing is to be done when they do.
         self._revisions = Dependents(self, CONTROLLERREVISIONS, self._sets, "StatefulSet")
         self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
+        self._pace = Pace(context.clock, self.informer(PODS))
 
     async def reconcile(self, key: str) -> None:
         stateful_set = self._sets.get(key)
@@ -137,13 +140,27 @@ class StatefulSetController(Controller):
         def doing(step: Step) -> Callable[[], Awaitable[None]]:
             return lambda: effects[step.act](key, stateful_set, step.pod)
 
-        await _all([doing(step) for step in plan.steps])
+        steps = self._affordable(key, stateful_set, plan)
+        done = await _all([doing(step) for step in steps], self.others_wait)
+        self._pace.made(stateful_set, sum(step.act is Act.CREATE for step in steps[:done]))
+        if done < len(steps):
+            self.queue.add(key)
+            return
         for pod in plan.disown:
             await self._set_owners(stateful_set, pod)
         leaving = [Step(Act.DELETE, pod) for pod in plan.shrink]
         await _all([doing(step) for step in leaving])
         if plan.outdated is not None:
             await self._delete(key, stateful_set, plan.outdated)
+
+    def _affordable(self, key: str, stateful_set: JsonObject, plan: Plan) -> list[Step]:
+        """What is to be done now: an owner whose pods no node takes makes more of them later."""
+        idle = set() if claim_templates(stateful_set) else {Act.CLAIM}
+        rest = self._pace.rest(stateful_set)
+        if rest:
+            self.queue.add_after(key, rest)
+            idle.add(Act.CREATE)
+        return [step for step in plan.steps if step.act not in idle]
 
     async def _create(self, key: str, stateful_set: JsonObject, pod: JsonObject) -> None:
         self._expected.expect_creations(key, 1)
@@ -250,8 +267,13 @@ def _wants_pod(stateful_set: JsonObject) -> Predicate:
     return lambda pod: is_member(stateful_set, pod) and selected(pod)
 
 
-async def _all(steps: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """In batches that double while they succeed; the first failure is the caller's."""
+async def _all(
+    steps: Sequence[Callable[[], Awaitable[None]]], yields: Callable[[], bool] = lambda: False
+) -> int:
+    """In batches that double while they succeed; the first failure is the caller's.
+
+    Says how many were done: ``yields`` may leave the rest for another time.
+    """
     waiting = iter(steps)
 
     async def one() -> Failure | ClaimError | None:
@@ -261,6 +283,7 @@ async def _all(steps: Sequence[Callable[[], Awaitable[None]]]) -> None:
             return error
         return None
 
-    _, failure = await slow_start(len(steps), one)
+    done, failure = await slow_start(len(steps), one, yields)
     if failure is not None:
         raise failure
+    return done
