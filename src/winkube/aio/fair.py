@@ -116,7 +116,8 @@ class FairGate(Generic[Flow]):
     def _seat_next(self) -> None:
         flow = next(iter(self._lines))
         line = self._lines.pop(flow)
-        while line and (seat := line.popleft()):
+        while line:
+            seat = line.popleft()
             if seat.done():
                 # Who gave up stands in the way of nobody.
                 continue

@@ -7,20 +7,25 @@ waiting key twice is one piece of work. A key that was told to *rest* is queued 
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
 
 from winkube.aio.backoff import Backoff
+from winkube.aio.fair import Lines
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class WorkQueue(Generic[Key]):
-    def __init__(self, backoff: Backoff | None = None) -> None:
+    """``flow`` says with whom a key waits: flows take turns, in one all keys come in order."""
+
+    def __init__(
+        self, backoff: Backoff | None = None, flow: Callable[[Key], Hashable] | None = None
+    ) -> None:
         self._backoff = backoff or Backoff()
-        self._waiting: deque[Key] = deque()
+        self._flow = flow
+        self._waiting: Lines[Hashable, Key] = Lines()
         self._queued: set[Key] = set()
         self._running: set[Key] = set()
         self._dirty: set[Key] = set()
@@ -40,7 +45,7 @@ class WorkQueue(Generic[Key]):
             self._resting[key] = True
         elif key not in self._queued:
             self._queued.add(key)
-            self._waiting.append(key)
+            self._waiting.put(None if self._flow is None else self._flow(key), key)
             self._wake.set()
 
     def add_after(self, key: Key, seconds: float) -> None:
@@ -79,7 +84,7 @@ class WorkQueue(Generic[Key]):
         while not self._waiting:
             self._wake.clear()
             await self._wake.wait()
-        key = self._waiting.popleft()
+        _, key = self._waiting.take()
         self._queued.discard(key)
         self._running.add(key)
         try:

@@ -47,10 +47,14 @@ class Controller(ABC):
         self.context = context
         self.client = context.client
         self.clock = context.clock
-        self.queue: WorkQueue[str] = WorkQueue()
+        self.queue: WorkQueue[str] = WorkQueue(flow=self.flow_of)
 
     @abstractmethod
     async def reconcile(self, key: str) -> None: ...
+
+    def flow_of(self, key: str) -> str:
+        """Whose work the key is: namespaces take turns."""
+        return key.partition("/")[0]
 
     def informer(self, resource: Resource) -> Informer:
         return self.context.informers[resource]

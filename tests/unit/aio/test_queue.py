@@ -84,3 +84,15 @@ async def test_a_key_that_rested_without_being_added_is_not_handed_out() -> None
     assert len(queue) == 0
     queue.add("a")
     assert len(queue) == 1
+
+
+async def test_flows_take_turns() -> None:
+    queue: WorkQueue[str] = WorkQueue(flow=lambda key: key.partition("/")[0])
+    for number in range(1_000):
+        queue.add(f"flood/{number}")
+    queue.add("small/1")
+    taken = []
+    for _ in range(3):
+        async with queue.take() as key:
+            taken.append(key)
+    assert taken == ["flood/0", "small/1", "flood/1"]

@@ -1,8 +1,8 @@
 """The garbage collector: background, foreground and orphaning deletion, over all kinds.
 
 The kinds come from discovery and are asked for again from time to time. Nothing is deleted on the
-word of a cache: the object and its owners are read from the server first, and the deletion names
-the uid and the version that were read (kubernetes: pkg/controller/garbagecollector).
+word of a cache: owners are read from the server, and the deletion names the uid and the version of
+the object it is about (kubernetes: pkg/controller/garbagecollector).
 """
 
 import asyncio
@@ -25,6 +25,7 @@ IGNORED: Final = frozenset({EVENTS, Resource("events.k8s.io", "v1", "events", Tr
 
 class GarbageCollector(Controller):
     name = "garbage-collector-controller"
+    workers = 20
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -33,6 +34,10 @@ class GarbageCollector(Controller):
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._followed: dict[Resource, Informer] = {}
         self._absent: dict[tuple[str, Owner], None] = {}
+
+    def flow_of(self, key: str) -> str:
+        item = self._graph.get(key)
+        return "" if item is None else item.namespace
 
     async def run(self) -> None:
         await asyncio.sleep(self.context.config.garbage_delay)
@@ -77,8 +82,27 @@ class GarbageCollector(Controller):
             await self._orphan(item)
         elif item.waits_for_dependents:
             await self._finish_foreground(item)
-        if item.owners and not (item.deleting and not item.waits_for_dependents):
+        in_question = item.owners and not (item.deleting and not item.waits_for_dependents)
+        if in_question and not await self._collect(item):
             await self._judge(item)
+
+    async def _collect(self, item: Item) -> bool:
+        """Settle the plain cases, all owners there or all gone; False when it takes a closer look.
+
+        An object that is another than the cache shows is not deleted: its version would not fit.
+        """
+        if item.deleting:
+            return False
+        solid, gone, waiting = await self._classify(item)
+        if waiting or (solid and gone):
+            return False
+        if solid:
+            return True
+        try:
+            await self._delete(item, _policy(item))
+        except ConflictError:
+            return False
+        return True
 
     async def _judge(self, item: Item) -> None:
         """Delete the object if none of its owners exists any more."""
@@ -101,9 +125,9 @@ class GarbageCollector(Controller):
             await self._unblock_owners(current, fresh)
         elif dependents:
             # The owner waits for us, so we wait for ours.
-            await self._delete(current, fresh, "Foreground")
+            await self._delete(fresh, "Foreground")
         else:
-            await self._delete(current, fresh, _policy(fresh))
+            await self._delete(fresh, _policy(fresh))
 
     async def _classify(self, item: Item) -> tuple[list[Owner], list[Owner], list[Owner]]:
         """Owners that stay, that are gone, and that wait for their dependents to go."""
@@ -144,10 +168,9 @@ class GarbageCollector(Controller):
         except NotFoundError:
             return None
 
-    async def _delete(self, current: JsonObject, item: Item, policy: str) -> None:
-        version = metadata(current)["resourceVersion"]
+    async def _delete(self, item: Item, policy: str) -> None:
         options = {
-            "preconditions": {"uid": item.uid, "resourceVersion": version},
+            "preconditions": {"uid": item.uid, "resourceVersion": item.version},
             "propagationPolicy": policy,
         }
         try:
@@ -166,7 +189,9 @@ class GarbageCollector(Controller):
         if not blocking:
             await self._remove_finalizer(item, FOREGROUND)
         for dependent in blocking:
-            self.queue.add(dependent.uid)
+            # One that is going says itself when it has gone.
+            if not dependent.deleting:
+                self.queue.add(dependent.uid)
 
     async def _orphan(self, item: Item) -> None:
         for dependent in self._graph.dependents(item.uid):
@@ -187,7 +212,7 @@ class GarbageCollector(Controller):
             await self._patch(current, item, {"ownerReferences": kept})
             self.queue.add_after(item.uid, CONFLICT_SECONDS)
         else:
-            await self._delete(current, item, "Foreground")
+            await self._delete(item, "Foreground")
 
     async def _remove_finalizer(self, item: Item, finalizer: str) -> None:
         current = await self._read(item.resource, item.namespace, item.name)

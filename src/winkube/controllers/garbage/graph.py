@@ -37,6 +37,7 @@ class Item:
     owners: tuple[Owner, ...]
     deleting: bool
     finalizers: tuple[str, ...]
+    version: str = ""
 
     @property
     def waits_for_dependents(self) -> bool:
@@ -65,6 +66,7 @@ def to_item(resource: Resource, obj: JsonObject) -> Item:
         ),
         deleting=is_deleting(obj),
         finalizers=tuple(metadata(obj).get("finalizers") or ()),
+        version=metadata(obj).get("resourceVersion") or "",
     )
 
 
