@@ -27,6 +27,7 @@ from winkube.client.resource import (
     PODDISRUPTIONBUDGETS,
     PODS,
     REPLICASETS,
+    REPLICATIONCONTROLLERS,
     SERVICES,
     STATEFULSETS,
     Resource,
@@ -35,7 +36,7 @@ from winkube.client.rest import ApiClient
 from winkube.testing.planes import api_server, controllers, nodes, scheduler
 
 HUGE = 2**31 - 1
-SECONDS = 300.0
+SECONDS = 600.0
 # Each has nodes of its own: it is not the room on the nodes that is fought for.
 FLEETS = [{"name": team, "count": 2, "labels": {"team": team}} for team in ("hostile", "peaceful")]
 
@@ -118,21 +119,57 @@ async def peaceful_work_is_done(client: ApiClient, name: str) -> None:
     await until(done)
 
 
-async def test_absurd_numbers_of_replicas_starve_nobody(client: ApiClient) -> None:
-    async def make(resource: Resource, obj: JsonObject) -> None:
-        await client.create(resource, obj, namespace="hostile")
+async def work_beside(client: ApiClient, name: str) -> int:
+    """How many changes the whole cluster made until the peaceful work was done."""
 
-    # More than the nodes hold, and more than anybody can count.
-    await make(DEPLOYMENTS, workload("huge", replicas=1_000))
-    await make(STATEFULSETS, workload("huge-set", replicas=HUGE, serviceName="x"))
-    await make(JOBS, job("huge-job", completions=HUGE, parallelism=50))
-    await peaceful_work_is_done(client, "beside-huge")
-    for resource, name in ((DEPLOYMENTS, "huge"), (STATEFULSETS, "huge-set"), (JOBS, "huge-job")):
+    async def revision() -> int:
+        listing = await client.list(PODS, namespace="peaceful", limit=1)
+        return int(listing["metadata"]["resourceVersion"])
+
+    before = await revision()
+    await peaceful_work_is_done(client, name)
+    return await revision() - before
+
+
+async def count_pods(client: ApiClient) -> int:
+    listing = await client.list(PODS, namespace="hostile", limit=1)
+    return len(listing["items"]) + int(listing["metadata"].get("remainingItemCount") or 0)
+
+
+MONSTERS: list[tuple[Resource, JsonObject]] = [
+    (DEPLOYMENTS, workload("huge", replicas=HUGE)),
+    (REPLICASETS, workload("huge-replicas", replicas=HUGE)),
+    (REPLICATIONCONTROLLERS, workload("huge-rc", replicas=HUGE)),
+    (JOBS, job("huge-job", completions=HUGE, parallelism=HUGE)),
+    (STATEFULSETS, workload("huge-set", replicas=HUGE, serviceName="x")),
+    (
+        STATEFULSETS,
+        workload("huge-crowd", replicas=HUGE, serviceName="x", podManagementPolicy="Parallel"),
+    ),
+]
+MONSTERS[2][1]["spec"]["selector"] = {"app": "huge-rc"}
+
+
+async def test_absurd_numbers_of_replicas_starve_nobody(client: ApiClient) -> None:
+    await peaceful_work_is_done(client, "first-beside-nobody")
+    alone = await work_beside(client, "beside-nobody")
+    for resource, obj in MONSTERS:
+        await client.create(resource, obj, namespace="hostile")
+    # What the others pay is a turn now and then: it does not grow with what the monsters have.
+    for size in (500, 2_000):
+
+        async def there(size: int = size) -> bool:
+            return await count_pods(client) >= size
+
+        await until(there)
+        beside = await work_beside(client, f"beside-{size}")
+        assert beside < 30 * alone, f"{beside} changes beside {size} pods, {alone} alone"
+    for resource, obj in MONSTERS:
         options = {"propagationPolicy": "Background"}
-        await client.delete(resource, name, namespace="hostile", options=options)
+        await client.delete(resource, name_of(obj), namespace="hostile", options=options)
 
     async def gone() -> bool:
-        return not (await client.list(PODS, namespace="hostile", limit=1))["items"]
+        return not await count_pods(client)
 
     await until(gone)
     await peaceful_work_is_done(client, "after-huge")
