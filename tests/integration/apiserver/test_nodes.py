@@ -167,7 +167,7 @@ def test_mirror_pod_opens_nothing(place: Place) -> None:
     plain = {"nodeName": "node-1", "containers": [{"name": "c", "image": "i"}]}
     uid = place.own("GET", "/api/v1/nodes/node-1").body["metadata"]["uid"]
     itself = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": uid, "controller": True}
-    mirror = {"metadata": {"name": "m", "annotations": notes}, "spec": plain}
+    mirror: dict[str, Any] = {"metadata": {"name": "m", "annotations": notes}, "spec": plain}
     for owners, cause in (
         ([], "with an owner reference set to itself"),
         ([{**itself, "kind": "Pod"}], "with an owner reference set to itself"),

@@ -1,5 +1,6 @@
 """Create, read, change and delete, as a client that looks closely sees them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -122,6 +123,23 @@ def test_patch_changes_what_it_names(api: Any, maps: str, media: str, patch: Any
     done = api("PATCH", f"{maps}/a", patch, Content_Type=media)
     assert done.status == 200, done.body
     assert done.body["data"] == {"l": "2", "n": "1"}
+
+
+@pytest.mark.parametrize("applies", [False, True], ids=["merge", "apply"])
+def test_patches_at_the_same_time_all_happen(api: Any, maps: str, applies: bool) -> None:
+    head = {"apiVersion": "v1", "kind": "ConfigMap"}
+    assert api("POST", maps, {"metadata": {"name": "busy"}}).status == 201
+    kind = "apply-patch+yaml" if applies else "merge-patch+json"
+
+    def change(number: int) -> int:
+        query = f"?fieldManager=m{number}" if applies else ""
+        change = {**(head if applies else {}), "data": {f"k{number}": "v"}}
+        answer = api("PATCH", f"{maps}/busy{query}", change, Content_Type=f"application/{kind}")
+        return int(answer.status)
+
+    with ThreadPoolExecutor(24) as pool:
+        assert set(pool.map(change, range(48))) == {200}
+    assert len(api("GET", f"{maps}/busy").body["data"]) == 48
 
 
 def test_unknown_patch_type_is_unsupported(api: Any, maps: str) -> None:

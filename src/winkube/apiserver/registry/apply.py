@@ -27,12 +27,12 @@ from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import Registry, check_name, not_found
 from winkube.apiserver.registry.create import create
+from winkube.apiserver.registry.turns import ATTEMPTS
 from winkube.apiserver.registry.update import ModifiedError, Part, update
 from winkube.apiserver.served import Served
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
-_ATTEMPTS: Final = 6
 _VERSION: Final = "resourceVersion"
 
 
@@ -48,22 +48,24 @@ async def apply(
     check_name(place[1])
     wanted = _configuration(registry.schema, served.kind, document, place, options)
     owner = Owner(options.field_manager, "Apply", served.kind.api_version, part.name)
-    for attempt in range(_ATTEMPTS):
-        item = served.cache.get(served.key(*place))
-        if item is None:
-            if part.name:
-                raise not_found(served, place[1])
-            return await _create(registry, served, place, wanted, options), True
-        live = to_served(served, item.load())
-        new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
-        owners = new["metadata"]["managedFields"]
-        new = accept(registry.schema, served.kind, new, options)
-        new["metadata"]["managedFields"] = owners
-        try:
-            return await update(registry, served, item, new, options, part), False
-        except ModifiedError:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    key = served.key(*place)
+    for attempt in range(ATTEMPTS):
+        async with registry.turns.take(key, attempt):
+            item = served.cache.get(key)
+            if item is None:
+                if part.name:
+                    raise not_found(served, place[1])
+                return await _create(registry, served, place, wanted, options), True
+            live = to_served(served, item.load())
+            new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
+            owners = new["metadata"]["managedFields"]
+            new = accept(registry.schema, served.kind, new, options)
+            new["metadata"]["managedFields"] = owners
+            try:
+                return await update(registry, served, item, new, options, part), False
+            except ModifiedError:
+                if attempt == ATTEMPTS - 1:
+                    raise
     raise AssertionError("the loop returns or raises")
 
 

@@ -11,6 +11,7 @@ from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.item import Item
 from winkube.apiserver.registry.hook import Finish, Hook, nothing_to_finish
+from winkube.apiserver.registry.turns import Turns
 from winkube.apiserver.served import Resources, Served
 from winkube.apiserver.storage import Storage
 from winkube.base.clock import Clock
@@ -31,6 +32,7 @@ class Registry:
     clock: Clock
     chance: Chance
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # by storage prefix
+    turns: Turns = field(default_factory=Turns)
 
     def begin(
         self,

@@ -22,6 +22,7 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import Registry, get
+from winkube.apiserver.registry.turns import ATTEMPTS
 from winkube.apiserver.registry.update import WHOLE, ModifiedError, Part, update
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
@@ -30,7 +31,6 @@ JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
-_ATTEMPTS: Final = 6  # upstream's MaxRetryWhenPatchConflicts, and the first
 _MAP: Final = "Go value of type map[string]interface {}"
 _OPERATION: Final = frozenset({"op", "path", "from", "value"})
 
@@ -111,16 +111,18 @@ async def patch(
     options: WriteOptions,
     part: Part = WHOLE,
 ) -> Item:
-    for attempt in range(_ATTEMPTS):
-        item = get(served, *place)
-        old = to_served(served, item.load())
-        options.warnings.clear()
-        new = patched(registry, served.kind, old, wanted, options)
-        try:
-            return await update(registry, served, item, new, options, part)
-        except ModifiedError:
-            if attempt == _ATTEMPTS - 1:
-                raise
+    key = served.key(*place)
+    for attempt in range(ATTEMPTS):
+        async with registry.turns.take(key, attempt):
+            item = get(served, *place)
+            old = to_served(served, item.load())
+            options.warnings.clear()
+            new = patched(registry, served.kind, old, wanted, options)
+            try:
+                return await update(registry, served, item, new, options, part)
+            except ModifiedError:
+                if attempt == ATTEMPTS - 1:
+                    raise
     raise AssertionError("the loop returns or raises")
 
 
