@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -204,6 +205,25 @@ def test_kubectl_shows_the_warnings_of_the_webhook(asking: Stage) -> None:
     assert said.stdout == "pod/ignored created\n"
     assert "Warning: WIN-SEC-034: privileged has no effect on Windows" in said.stderr
     assert "Warning: WIN-SCHED-001: Nothing keeps this Windows pod" in said.stderr
+
+
+@pytest.mark.skipif(not find_kubectls(), reason="no kubectl")
+def test_both_take_the_manifests_of_a_deployment(asking: Stage) -> None:
+    command = [sys.executable, "-m", "winkube", "webhook", "manifests", "--image=winkube:1"]
+    command += ["--namespace=hooks"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    kubectl = [str(find_kubectls()[-1]), f"--kubeconfig={asking.plane.kubeconfig()}"]
+    # Configurations of webhooks that nobody answers stay out: the tests beside us would wait.
+    objects = made.partition("apiVersion: admissionregistration")[0]
+    renamed = made.replace("name: winkube-webhook\n", "name: other\n")
+    for text, options in ((objects, []), (renamed, ["--dry-run=server"])):
+        subprocess.run(
+            [*kubectl, "apply", *options, "-f", "-"],
+            input=text,
+            text=True,
+            capture_output=True,
+            check=True,
+        )
 
 
 def test_every_path_was_asked(asking: Stage) -> None:

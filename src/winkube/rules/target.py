@@ -20,6 +20,8 @@ from winkube.rules.paths import first
 NETWORKS: Final = ("l2bridge", "overlay", "transparent", "l2tunnel", "nat")
 RUNTIMES: Final = ("containerd", "docker", "cri-dockerd")
 DEFAULT_WINDOWS: Final = "ws2022"
+# flannel's back ends as the networks they make on Windows nodes (flannel: pkg/backend).
+_FLANNEL: Final = {"vxlan": "overlay", "host-gw": "l2bridge"}
 _BUILD: Final = re.compile(r"(?:10\.0\.)?(\d{5})(?:\.\d+)?")
 
 
@@ -84,11 +86,17 @@ def targets_of_nodes(nodes: Iterable[JsonObject]) -> tuple[Target, ...]:
             # A node that has just joined says nothing about itself yet.
             parse_version(info.get("kubeletVersion") or str(LATEST)),
             parse_build(word or DEFAULT_WINDOWS),
-            None,
+            _network_of(node),
             runtime if runtime in RUNTIMES else None,
         )
         found[target] = None
     return tuple(found)
+
+
+def _network_of(node: JsonObject) -> str | None:
+    """What the network's daemon has noted on the node; most note nothing."""
+    kind = first(node, "metadata", "annotations", "flannel.alpha.coreos.com/backend-type")
+    return _FLANNEL.get(kind) if isinstance(kind, str) else None
 
 
 def _target(version: Version, build: int, network: str | None, runtime: str | None) -> Target:

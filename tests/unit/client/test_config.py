@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from winkube.client.config import load_kubeconfig
+from winkube.client.config import in_cluster, load_kubeconfig
 from winkube.client.errors import KubeconfigError
 
 DOCUMENT = {
@@ -68,3 +68,17 @@ def test_unusable_file_is_named(
 def test_absent_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KubeconfigError):
         load_kubeconfig(tmp_path / "absent")
+
+
+def test_a_pod_is_its_service_account(tmp_path: Path) -> None:
+    with pytest.raises(KubeconfigError, match="runs in no pod"):
+        in_cluster({}, tmp_path)
+    environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    with pytest.raises(KubeconfigError, match="runs in no pod"):
+        in_cluster(environment, tmp_path)
+    (tmp_path / "token").write_text("secret\n")
+    found = in_cluster(environment, tmp_path)
+    assert (found.server, found.token) == ("https://10.96.0.1:443", "secret")
+    assert found.ca_file == tmp_path / "ca.crt"
+    found = in_cluster({"KUBERNETES_SERVICE_HOST": "fd00::1"}, tmp_path)
+    assert found.server == "https://[fd00::1]:443"

@@ -72,6 +72,16 @@ def test_targets_come_from_windows_nodes() -> None:
     assert (target.kubernetes, target.windows) == (Version(1, 31, 4), 17763)
 
 
+@pytest.mark.parametrize(
+    ("backend", "network"), [("vxlan", "overlay"), ("host-gw", "l2bridge"), ("udp", None)]
+)
+def test_flannel_notes_the_network_of_a_node(backend: str, network: str | None) -> None:
+    notes = {"flannel.alpha.coreos.com/backend-type": backend}
+    metadata = {"labels": {"kubernetes.io/os": "windows"}, "annotations": notes}
+    (target,) = targets_of_nodes([{"metadata": metadata}])
+    assert target.network == network
+
+
 def test_a_rule_for_a_network_is_silent_where_no_network_is_named() -> None:
     holds = Holds(networks=frozenset({"overlay"}))
     assert not holds.at(parse_target())

@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from winkube.base.types import JsonObject
 from winkube.rules.paths import CONTAINERS
+from winkube.rules.placement import OS_LABELS
 from winkube.rules.subjects import Subject
 
 _TOKEN: Final = "kube-api-access-"
 _DEFAULT_MODE: Final = 420
 _GRACE_SECONDS: Final = 30
-_NOTES: Final = ("name", "namespace", "labels", "annotations")
+# No rule looks at other labels of a pod; many differ from pod to pod.
+LABELS: Final = frozenset(OS_LABELS)
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _MODED: Final = ("configMap", "secret", "projected", "downwardAPI")
 # Volumes whose filesystem is ext4 if nobody says another.
 _EXT4: Final = ("azureDisk", "rbd", "scaleIO")
@@ -33,7 +36,13 @@ def _notes(part: JsonObject) -> JsonObject:
     metadata = part.get("metadata")
     if not isinstance(metadata, dict):
         return {}
-    return {key: metadata[key] for key in _NOTES if key in metadata}
+    notes = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    if isinstance(labels, dict):
+        notes["labels"] = {key: labels[key] for key in LABELS if key in labels}
+    if isinstance(annotations, dict):
+        notes["annotations"] = {key: annotations[key] for key in annotations if key != _INDEX}
+    return notes
 
 
 def _with_pod(document: Any, base: tuple[str | int, ...], pod: JsonObject) -> JsonObject:

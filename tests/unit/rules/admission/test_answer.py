@@ -5,6 +5,7 @@ import pytest
 from winkube.api.patch import json_patch
 from winkube.rules.admission.answer import Opinion, Question, WindowsAdmission, is_person
 from winkube.rules.admission.cluster import Cluster, FixedWorld, Taint, gather
+from winkube.rules.admission.judge import Judge, Verdict
 from winkube.rules.admission.mode import LABEL, MODES, mode_of
 from winkube.rules.target import parse_target
 
@@ -273,3 +274,24 @@ def test_answers_do_not_depend_on_what_was_asked_before() -> None:
     assert ask(rules, quiet) == Opinion()
     other = {**bad, "metadata": {"name": "other"}}
     assert ask(rules, other) == ask(rules, bad)
+
+
+def test_pods_of_one_template_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[object] = []
+    honest = Judge.judge
+
+    def counting(judge: Judge, *asked: Any) -> Verdict:
+        judged.append(asked)
+        return honest(judge, *asked)
+
+    # Nothing else shows whether an answer was remembered.
+    monkeypatch.setattr(Judge, "judge", counting)
+    rules = admission()
+    for index in range(3):
+        each = pod(context=BAD, nodeSelector=WINDOWS)
+        token = f"kube-api-access-{index}"
+        each["metadata"] = {"name": f"web-{index}", "labels": {"index": str(index)}}
+        each["spec"]["volumes"] = [{"name": token, "projected": {"sources": []}}]
+        each["spec"]["containers"][0]["volumeMounts"] = [{"name": token, "mountPath": "/x"}]
+        assert ids(ask(rules, each)) == ["WIN-SEC-034"]
+    assert len(judged) == 1

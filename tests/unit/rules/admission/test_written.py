@@ -1,6 +1,7 @@
 """Warnings are about what people wrote: the walk over all pairs of manifests of the rules."""
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.unit.rules.test_data import CHECKED, read_pair
 from winkube.api.defaults import apply_defaults
 from winkube.api.kinds import KindTable, served_kinds
 from winkube.api.schema import load_schema
-from winkube.rules.admission.written import as_written
+from winkube.rules.admission.written import LABELS, as_written
 from winkube.rules.engine import check
 from winkube.rules.model import Rule, Severity, Target
 from winkube.rules.placement import meant_for, place
@@ -20,6 +21,8 @@ TARGETS = (
     parse_target("1.34", "ws2019", runtime="containerd"),
     parse_target("1.19", "ws2019", runtime="docker"),
 )
+
+ABOUT_PODS = [rule for rule in CHECKED if "Pod" in rule.kinds]
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,14 @@ def test_defaults_and_token_volumes_bring_no_remark(rule: Rule, kinds: KindTable
             written = as_written(full, subject)
             for target in TARGETS:
                 assert remarks(written, target) <= remarks(document, target)
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in CHECKED if "Pod" in rule.kinds], ids=lambda rule: rule.id
+)
+def test_no_rule_about_pods_looks_at_a_label_that_is_left_out(rule: Rule) -> None:
+    named = re.findall(r"'metadata', 'labels'(?:, '([^']+)')?", repr((rule.params, rule.when)))
+    assert set(named) <= LABELS
 
 
 @pytest.mark.parametrize("rule", CHECKED, ids=lambda rule: rule.id)
