@@ -1,6 +1,8 @@
 """One request to a resource, as the handlers see it; and how they answer."""
 
 import asyncio
+import bisect
+import itertools
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +11,7 @@ from typing import Final
 
 import orjson
 from aiohttp import web
-from multidict import CIMultiDict
+from multidict import CIMultiDict, MutableMultiMapping
 
 from winkube.api.errors import ApiError, MethodNotAllowedError, NoPageError
 from winkube.apiserver.auth.user import User
@@ -21,6 +23,8 @@ from winkube.base.types import JsonObject
 
 _STREAM_FROM: Final = 128 * 1024
 _CHUNK: Final = 256 * 1024
+_MAX_WARNINGS: Final = 4 * 1024
+_MAX_WARNING: Final = 256
 _NO_CACHE: Final = "no-cache, private"
 
 
@@ -47,8 +51,7 @@ class Call:
 
 def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
     headers = CIMultiDict({"Content-Type": call.output.media, "Cache-Control": _NO_CACHE})
-    for warning in dict.fromkeys(call.warnings):
-        headers.add("Warning", warning_header(warning))
+    _add_warnings(headers, call.warnings)
     return web.Response(body=data, status=status, headers=headers)
 
 
@@ -56,9 +59,31 @@ def warning_header(text: str) -> str:
     return f"299 - {_quoted(text)}"
 
 
-def _add_warnings(headers: CIMultiDict[str], warnings: Sequence[str]) -> None:
-    for warning in dict.fromkeys(warnings):
-        headers.add("Warning", f"299 - {_quoted(warning)}")
+def _add_warnings(headers: MutableMultiMapping[str], warnings: Sequence[str]) -> None:
+    for warning in shown_warnings(warnings):
+        headers.add("Warning", warning_header(warning))
+
+
+def shown_warnings(warnings: Sequence[str]) -> list[str]:
+    """Each once; what would be too much for a header is cut, and what comes after that left out.
+
+    The limits are upstream's (k8s.io/apiserver: pkg/endpoints/filters/warning.go).
+    """
+    texts = [text for text in dict.fromkeys(warnings) if text]
+    lengths = list(itertools.accumulate(map(len, texts)))
+    fitting = bisect.bisect_right(lengths, _MAX_WARNINGS)
+    if fitting == len(texts):
+        return texts
+    cut = [text[:_MAX_WARNING] for text in texts]
+    # The one that was too much is still said; then on until it is too much again.
+    shown = cut[: fitting + 1]
+    size = sum(map(len, shown))
+    for text in cut[fitting + 1 :]:
+        if size >= _MAX_WARNINGS:
+            break
+        shown.append(text)
+        size += len(text)
+    return shown
 
 
 def _quoted(text: str) -> str:
@@ -141,8 +166,7 @@ def reply_error(error: ApiError, accept: str = "") -> web.Response:
         response = web.Response(
             body=to_yaml(document), status=error.code, headers={"Content-Type": YAML}
         )
-    for warning in error.warnings:
-        response.headers.add("Warning", f"299 - {_quoted(warning)}")
+    _add_warnings(response.headers, error.warnings)
     retry = error.details.get("retryAfterSeconds")
     if retry:
         response.headers["Retry-After"] = str(retry)

@@ -47,7 +47,8 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "HEAD": "g
 _STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 # All that somebody without credentials can ever reach, whatever roles say.
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz"})
-_OF_MANY: Final = frozenset({"list", "watch", "deletecollection"})
+_READ: Final = frozenset({"list", "watch"})
+_OF_MANY: Final = _READ | {"deletecollection"}
 
 
 class Delegate(Protocol):
@@ -210,6 +211,8 @@ class Edge:
             )
         verb = _verb(request.method, target, query)
         self._authorize(user, verb, target, query.get("fieldSelector", ""))
+        if target.is_ambiguous:
+            raise NoRouteError
         return await remote(request, user)
 
     def _handler(self, call: Call) -> SubresourceHandler:
@@ -238,7 +241,7 @@ class Edge:
             resource=target.resource,
             subresource=target.subresource,
             namespace=target.namespace or (target.name if target.resource == "namespaces" else ""),
-            name=target.name or (self._selected_name(target, fields) if many else ""),
+            name=target.name or (self._selected_name(target, fields) if verb in _READ else ""),
             fields=fields if many else "",
         )
         decision = self._authorizer.authorize(attributes)

@@ -21,6 +21,16 @@ class Target:
     rest: str = ""  # what follows the subresource (proxy paths)
     watch: bool = False  # the deprecated /watch/ prefix
 
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether another server could read another resource from the same path.
+
+        One that decodes ``%2F`` before it splits, or follows ``..``, would do what nobody was asked
+        about.
+        """
+        parts = (self.resource, self.namespace, self.name, self.subresource)
+        return any("/" in part or part in (".", "..") for part in parts)
+
 
 def split_url(raw: str) -> tuple[str, dict[str, str]]:
     """Path and query; of a repeated parameter the first value counts, as Go's Query().Get."""

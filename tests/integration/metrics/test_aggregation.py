@@ -208,6 +208,10 @@ async def test_the_server_behind_learns_who_asks_from_us_alone(
         assert "X-Remote-Extra-Scopes" not in headers
         assert "Authorization" not in headers
         await _check_unsaid(made, seen)
+        seen.clear()
+        # We asked about a thing; the server behind would take it for a part of one.
+        status, _ = await fetch(made, "/apis/custom.example/v1/things/a%2Fproxy")
+        assert (status, seen) == (404, [])
         status, text = await fetch(made, "/apis/custom.example/v1/away")
         words = "the backend attempted to redirect this request, which is not permitted"
         assert (status, text) == (502, words)

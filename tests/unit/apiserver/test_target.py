@@ -36,3 +36,16 @@ def test_other_paths_name_no_resource(path: str) -> None:
 
 def test_first_of_repeated_parameters_counts() -> None:
     assert split_url("/x?a=1&b=&a=2") == ("/x", {"a": "1", "b": ""})
+
+
+@pytest.mark.parametrize("path", ["nodes/a%2Fproxy", "nodes/../pods", "namespaces/a%2Fpods/b"])
+def test_paths_that_others_may_split_elsewhere_are_ambiguous(path: str) -> None:
+    target = parse_target(f"/apis/metrics.k8s.io/v1beta1/{path}")
+    assert target is not None
+    assert target.is_ambiguous
+
+
+def test_what_follows_a_subresource_is_nobodys_name() -> None:
+    target = parse_target("/apis/x.y/v1/things/a/proxy/b%2Fc")
+    assert target is not None
+    assert not target.is_ambiguous
