@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from winkube.facts.windows import name_of_build, windows_versions
+from winkube.rules.emulation import emulation_of
 from winkube.rules.model import Effect, Holds, Rule
 
 EFFECTS: Final = {
@@ -23,6 +24,7 @@ def to_lines(rule: Rule, *, chinese: bool = False) -> Iterator[str]:
         ("kinds", ", ".join(sorted(rule.kinds))),
         ("holds", to_holds(rule.holds, chinese=chinese)),
         ("enforced", rule.enforced.value),
+        ("emulated", _emulated(rule)),
         ("why", text.message),
         ("do", text.remedy),
         ("fix", f"winkube lint --fix ({rule.fix.do})" if rule.fix else "-"),
@@ -31,6 +33,12 @@ def to_lines(rule: Rule, *, chinese: bool = False) -> Iterator[str]:
     yield f"{rule.id}: {text.title}"
     for key, value in rows:
         yield f"  {names[key]}: {value}"
+
+
+def _emulated(rule: Rule) -> str:
+    how = emulation_of(rule)
+    said = {"yes": "the same", "no": f"not the same: {how.missing}", "": "-"}
+    return said.get(how.word, f"does not arise: {how.apart}")
 
 
 def to_holds(holds: Holds, *, chinese: bool = False) -> str:
@@ -46,9 +54,11 @@ def to_holds(holds: Holds, *, chinese: bool = False) -> str:
 
 _ENGLISH: Final = {
     "severity": "severity", "effect": "effect", "kinds": "kinds", "holds": "holds for",
-    "enforced": "enforced by", "why": "why", "do": "do", "fix": "fix", "source": "source",
+    "enforced": "enforced by", "emulated": "in winkube's clusters", "why": "why", "do": "do",
+    "fix": "fix", "source": "source",
 }  # fmt: skip
 _CHINESE: Final = {
     "severity": "级别", "effect": "结果", "kinds": "类型", "holds": "适用于",
-    "enforced": "执行者", "why": "原因", "do": "办法", "fix": "自动修复", "source": "来源",
+    "enforced": "执行者", "emulated": "winkube 集群", "why": "原因", "do": "办法",
+    "fix": "自动修复", "source": "来源",
 }  # fmt: skip

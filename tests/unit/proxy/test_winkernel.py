@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from winkube.proxy.service import Backend, ServicePort
+from winkube.proxy.service import Backend, ServicePort, parse_service_ports
 from winkube.proxy.winkernel import (
     Balancer,
     EndpointTable,
@@ -55,6 +55,21 @@ def test_the_local_policy_returns_directly_and_keeps_to_local_backends() -> None
         "192.0.2.2": (1, 16, 1),
     }
     assert flags(plan(internal_local=True))["10.96.0.7"] == (0, 0, 1)
+
+
+def test_source_ranges_and_hints_mean_nothing() -> None:
+    assert plan(source_ranges=("10.0.0.0/8",)) == plan()
+    spec = {"clusterIP": "10.96.0.7", "ports": [{"port": 80}]}
+    service = {"metadata": {"namespace": "default", "name": "web"}, "spec": spec}
+    endpoint = {"addresses": ["10.244.2.2"], "nodeName": "other"}
+    hinted = {**endpoint, "hints": {"forZones": [{"name": "elsewhere"}]}}
+    parts = {"metadata": {}, "addressType": "IPv4", "ports": [{"port": 8080}]}
+    found, plain = (
+        parse_service_ports(service, [{**parts, "endpoints": [each]}], "node")
+        for each in (hinted, endpoint)
+    )
+    assert found == plain
+    assert found
 
 
 def test_without_dsr_the_local_policy_is_not_honoured() -> None:

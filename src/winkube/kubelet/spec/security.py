@@ -72,7 +72,7 @@ def _check_windows_user(pod: JsonObject, container: JsonObject, image: Any) -> N
     where = "container's runAsUserName"
     if name is None:
         name = image.username if image is not None else ""
-        where = "image's user"
+        where = "container's runAsUser"
     if str(name or "").lower() == WINDOWS_ROOT.lower():
         raise StartError(
             CONFIG_ERROR,

@@ -42,6 +42,7 @@ def build_mounts(
                 f'cannot find volume "{mount["name"]}" to mount into container '
                 f'"{container["name"]}"',
             )
+        _check_recursive_read_only(mount)
         path = _host_path(pod, container, index, volume, env, config)
         propagation = cri.PROPAGATION_PRIVATE
         if not config.is_windows:
@@ -55,6 +56,25 @@ def build_mounts(
             )
         )
     return result
+
+
+def _check_recursive_read_only(mount: JsonObject) -> None:
+    """No runtime of ours has it (kubernetes: pkg/kubelet/kubelet_pods.go, in its words)."""
+    mode, name = mount.get("recursiveReadOnly") or "Disabled", mount["name"]
+    asked = f'volume "{name}" requested recursive read-only mode, but it is not'
+    propagation = mount.get("mountPropagation") or "None"
+    problem = ""
+    if mode == "Disabled":
+        return
+    if not mount.get("readOnly"):
+        problem = f"{asked} read-only"
+    elif propagation != "None":
+        problem = f'{asked} compatible with propagation "{propagation}"'
+    elif mode == "Enabled":
+        problem = f"{asked} supported by the runtime"
+    if problem:
+        message = f"failed to resolve recursive read-only mode: {problem}"
+        raise StartError("CreateContainerConfigError", message)
 
 
 def _host_path(

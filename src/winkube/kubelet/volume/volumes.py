@@ -117,6 +117,9 @@ class VolumeSetup:
             raise KubeletError(f"PVC {identity.namespace_of(pod)}/{name} is not bound")
         found = await source.lookup("persistentVolume", "", bound)
         spec = (found or {}).get("spec") or {}
+        if spec.get("volumeMode") == "Block":
+            # The words of a kubelet that is not for Linux; our Linux nodes have no devices either.
+            raise KubeletError("AttachFileDevice not supported for this build.")
         folder = spec.get("hostPath") or spec.get("local")
         if not folder:
             raise KubeletError(f"no volume plugin matched: {', '.join(sorted(spec))}")
