@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.e2e.harness import find_kubectls
 from tests.upstream.cases.windows_rules import GATED, refused_rules
-from tests.upstream.exchange import MERGE
+from tests.upstream.exchange import MERGE, conversation, normalise
 from tests.upstream.recorded import read_answers
-from tests.upstream.windows_stage import Stage, configure, stage
+from tests.upstream.windows_stage import NODE, Stage, configure, stage
 
 from winkube.rules.admission.mode import LABEL, MODES
 from winkube.testing.planes import upstream_folder
@@ -137,6 +137,8 @@ def told(found: Stage, space: str, body: dict[str, Any]) -> dict[str, Any]:
     while "template" in spec or "jobTemplate" in spec:
         spec = (spec.get("jobTemplate") or spec.get("template"))["spec"]
     said["added"] = {name: spec.get(name) for name in ("os", "nodeSelector", "tolerations")}
+    managers = normalise(answer.body["metadata"]["managedFields"], space)
+    said["managers"] = sorted(json.dumps(each, sort_keys=True) for each in managers)
     return said
 
 
@@ -226,14 +228,73 @@ def test_both_take_the_manifests_of_a_deployment(asking: Stage) -> None:
         )
 
 
+def reviews(found: Stage) -> float:
+    assert found.hook is not None
+    text = found.hook.get("/metrics")[1]
+    counts = re.findall(r"^winkube_webhook_reviews_total.* (\S+)$", text, re.MULTILINE)
+    return sum(float(count) for count in counts)
+
+
+def test_upstream_need_not_ask_where_nobody_reads_warnings(asking: Stage) -> None:
+    """Conditions are in CEL, which our own server does not know."""
+    if asking.plane.make != "upstream":
+        pytest.skip("needs CEL")
+    hook, space = asking.hook, asking.space("conditions", None)
+    assert hook is not None
+    keys, port = asking.plane.keys, asking.plane.port
+    robot = keys.client(port, keys.issue("system:kube-controller-manager", ("system:masters",)))
+    with conversation(robot) as talk:
+        machine = Stage(asking.plane, talk, hook)
+        machine.until("no question", lambda: _costs_nothing(asking, machine, space))
+    probe = pod("probe", container())
+    assert asking.create(space, probe, "?dryRun=All").warnings
+    before = reviews(asking)
+    assert asking.create(space, OBJECTS["owned"], "?dryRun=All").warnings == ()
+    assert reviews(asking) == before
+    configure(asking.talk, [_without_conditions(each) for each in hook.manifests()])
+
+
+def _without_conditions(document: dict[str, Any]) -> dict[str, Any]:
+    hooks = [{**hook, "matchConditions": None} for hook in document["webhooks"]]
+    return {**document, "webhooks": hooks}
+
+
+def _costs_nothing(asking: Stage, machine: Stage, space: str) -> bool:
+    assert asking.hook is not None
+    configure(asking.talk, asking.hook.manifests("--match-conditions"))
+    before = reviews(asking)
+    answer = machine.create(space, pod("probe", container()), "?dryRun=All")
+    assert answer.status == 201
+    return reviews(asking) == before
+
+
+def test_a_node_that_comes_is_noticed(asking: Stage) -> None:
+    space = asking.space("comes", None)
+    body = pod("later", container("mcr.microsoft.com/windows/servercore:ltsc2022"))
+    labels = {**NODE["metadata"]["labels"], "node.kubernetes.io/windows-build": "10.0.20348"}
+    node = {**NODE, "metadata": {"name": "win-2", "labels": labels}}
+    assert asking.talk.ask("POST", "/api/v1/nodes", node).status == 201
+
+    def says(words: str) -> bool:
+        return any(words in line for line in asking.create(space, body, "?dryRun=All").warnings)
+
+    try:
+        # One of the two can run it.
+        asking.until("the new node", lambda: says("on 1.34.0/ws2019/containerd"))
+    finally:
+        asking.talk.ask("DELETE", "/api/v1/nodes/win-2")
+    asking.until("it is gone", lambda: not says("on 1.34.0/ws2019/containerd"))
+
+
 def test_every_path_was_asked(asking: Stage) -> None:
     """Else the comparisons above compare nothing."""
     assert asking.hook is not None
+    for mode in MODES:
+        asking.create(asking.space(f"path-{mode}", mode), OBJECTS["a good pod"], "?dryRun=All")
     status, text = asking.hook.get("/metrics")
     assert status == 200
-    for path in ("/mutate", *(f"/validate/{mode}" for mode in MODES if mode != "off")):
-        assert 'winkube_webhook_reviews_total{answer="' in text
-        assert f'path="{path}"' in text
+    asked = set(re.findall(r'^winkube_webhook_reviews_total.*path="([^"]+)"', text, re.MULTILINE))
+    assert asked == {"/mutate", *(f"/validate/{mode}" for mode in MODES if mode != "off")}
 
 
 def test_a_webhook_that_is_down(asking: Stage) -> None:

@@ -29,6 +29,9 @@ Namespace = Annotated[str, typer.Option(help="The namespace of the Deployment.")
 Policy = Annotated[str, typer.Option(help="Ignore, or Fail: nothing is written while it is down.")]
 Timeout = Annotated[int, typer.Option(min=1, max=30, help="Seconds the API server waits.")]
 Replicas = Annotated[int, typer.Option(min=1, help="Pods of the Deployment.")]
+Conditions = Annotated[
+    bool, typer.Option(help="Do not ask for warnings that nobody reads (Kubernetes 1.30 or later).")
+]
 Certificates = Annotated[
     Path | None, typer.Option(help="Keep the authority and the server's key in this folder.")
 ]
@@ -78,6 +81,7 @@ def manifests(  # noqa: PLR0913, PLR0917 - the options of the command
     failure_policy: Policy = "Ignore",
     timeout: Timeout = 3,
     replicas: Replicas = 2,
+    match_conditions: Conditions = False,
     certificates: Certificates = None,
 ) -> None:
     """Print the objects that make a cluster ask, for 'kubectl apply -f -'.
@@ -95,5 +99,6 @@ def manifests(  # noqa: PLR0913, PLR0917 - the options of the command
         timeout=timeout,
         replicas=replicas,
         certificates=certificates,
+        match_conditions=match_conditions,
     )
     print(command.to_yaml(asked), end="")

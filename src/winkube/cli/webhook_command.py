@@ -54,6 +54,7 @@ class Manifests:
     timeout: int = 3
     replicas: int = 2
     certificates: Path | None = None
+    match_conditions: bool = False
 
 
 def serve(asked: Serving) -> None:
@@ -114,6 +115,7 @@ def to_yaml(asked: Manifests) -> str:
         failure_policy=asked.failure_policy,
         timeout_seconds=asked.timeout,
         replicas=asked.replicas,
+        asks_less=asked.match_conditions,
     )
     return yaml.safe_dump_all(documents(config), sort_keys=False, explicit_start=True)
 

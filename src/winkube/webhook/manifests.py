@@ -15,6 +15,27 @@ from winkube.webhook.server import MUTATE, VALIDATE
 _DOMAIN: Final = "windows.winkube.dev"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _WRITES: Final = ("CREATE", "UPDATE")
+# The same as is_person and _is_owned of rules/admission, for the API server.
+_CONDITIONS: Final[JsonObject] = {
+    "matchConditions": [
+        {
+            "name": "somebody-reads-warnings",
+            "expression": (
+                "!request.userInfo.username.startsWith('system:')"
+                " || request.userInfo.username == 'system:admin'"
+                " || (request.userInfo.username.startsWith('system:serviceaccount:')"
+                " && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:'))"
+            ),
+        },
+        {
+            "name": "nobody-owns-it",
+            "expression": (
+                "!has(object.metadata.ownerReferences)"
+                " || !object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller)"
+            ),
+        },
+    ]
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +59,8 @@ class ManifestConfig:
     failure_policy: str = "Ignore"
     timeout_seconds: int = 3
     replicas: int = 2
+    # Not to ask where nobody listens needs conditions of the API server (1.30 or later).
+    asks_less: bool = False
 
 
 def documents(config: ManifestConfig) -> list[JsonObject]:
@@ -83,11 +106,18 @@ def _validating(config: ManifestConfig) -> JsonObject:
         for name in others
         if name != OFF.name
     ]
+    if config.asks_less:
+        hooks = [{**hook, **_CONDITIONS} if _only_speaks(hook) else hook for hook in hooks]
     unknown = [{"key": LABEL, "operator": "Exists"}, _labelled("NotIn", list(MODES))]
     namespaces = [{**_rule("", "namespaces"), "scope": "Cluster"}]
     label = _hook(config, "label", f"{VALIDATE}/warn", namespaces, unknown)
     # It only speaks; that it cannot must never keep a namespace from being made.
     return _configuration(config, "Validating", [*hooks, {**label, "failurePolicy": "Ignore"}])
+
+
+def _only_speaks(hook: JsonObject) -> bool:
+    mode = MODES[hook["name"].partition(".")[0]]
+    return not mode.enforces
 
 
 def _configuration(config: ManifestConfig, kind: str, hooks: list[JsonObject]) -> JsonObject:

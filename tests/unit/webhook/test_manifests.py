@@ -89,3 +89,11 @@ def test_the_workload_passes_our_own_rules() -> None:
     kinds = [each["kind"] for each in every]
     assert kinds.index("Secret") < kinds.index("Deployment")
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+
+
+def test_strict_namespaces_are_asked_about_whatever_the_conditions() -> None:
+    for hook in hooks("Validating", url="https://h", asks_less=True):
+        only_speaks = hook["name"].partition(".")[0] in ("warn", "mutate")
+        assert ("matchConditions" in hook) is only_speaks
+    assert "matchConditions" not in hooks("Mutating", url="https://h", asks_less=True)[0]
+    assert "matchConditions" not in hooks("Validating", url="https://h")[0]
