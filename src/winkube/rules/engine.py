@@ -1,7 +1,8 @@
 """Apply the rules to objects, one after the other, for one or several targets.
 
-Objects that need others are judged last: a Service needs the pods it selects, a pod with a
-RuntimeClass needs that class. Nothing else is kept, so memory does not grow with the input.
+Objects that need others are judged last: a Service needs the pods it selects, a volume claim those
+that use it, a pod with a RuntimeClass needs that class. Nothing else is kept, so memory does not
+grow with the input.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +15,16 @@ from winkube.rules.context import Context
 from winkube.rules.load import load_rules
 from winkube.rules.model import Finding, Hit, ObjectRef, Pods, Rule, Target
 from winkube.rules.needs import Chooser, Needs, names_in, needs_of
-from winkube.rules.paths import first
+from winkube.rules.paths import find, first, parse_pattern
 from winkube.rules.placement import Placement, place
 from winkube.rules.subjects import Subject, pods_in
 from winkube.rules.templates.registry import TEMPLATES, Template
 
 Tag = TypeVar("Tag")
 _DEFAULT_NAMESPACE: Final = "default"
+_VOLUMES: Final = ("PersistentVolume", "PersistentVolumeClaim")
+_AFTER_PODS: Final = ("Service", *_VOLUMES)  # what they are for depends on pods
+_CLAIMS: Final = parse_pattern("spec.volumes[*].persistentVolumeClaim.claimName")
 _NOWHERE: Final = Placement(None, None, False)
 
 
@@ -42,6 +46,7 @@ class _Labelled(NamedTuple):
 class _World:
     runtime_classes: dict[str, JsonObject] = field(default_factory=dict)
     windows_pods: dict[tuple[str, str, str], list[_Labelled]] = field(default_factory=dict)
+    claims: dict[tuple[str, str], Placement] = field(default_factory=dict)
 
 
 class Ruleset:
@@ -106,17 +111,17 @@ class Engine(Generic[Tag]):
         if kind == "RuntimeClass":
             name = first(document, "metadata", "name")
             self._world.runtime_classes[str(name)] = document
-        if kind == "Service" or self._waits_for_class(document):
+        if kind in _AFTER_PODS or self._waits_for_class(document):
             self._later.append((document, tag))
             return
         for finding in self._judge(document):
             yield tag, finding
 
     def finish(self) -> Iterator[tuple[Tag, Finding]]:
-        """Judge what had to wait; Services come last, because they look at the pods."""
-        for is_service in (False, True):
+        """Judge what had to wait; last come the kinds that look at the pods."""
+        for is_after in (False, True):
             for document, tag in self._later:
-                if (document.get("kind") == "Service") is is_service:
+                if (document.get("kind") in _AFTER_PODS) is is_after:
                     for finding in self._judge(document):
                         yield tag, finding
         self._later.clear()
@@ -180,6 +185,8 @@ class Engine(Generic[Tag]):
             yield hit, tuple(targets)
 
     def _remember(self, subject: Subject, ref: ObjectRef, where: Placement) -> None:
+        for _, claim in find(subject.pod, _CLAIMS):
+            self._world.claims[ref.namespace or _DEFAULT_NAMESPACE, str(claim)] = where
         labels = first(subject.pod, "metadata", "labels")
         for key, value in labels.items() if isinstance(labels, dict) else ():
             place = ref.namespace or _DEFAULT_NAMESPACE, str(key), str(value)
@@ -188,7 +195,9 @@ class Engine(Generic[Tag]):
     def _placement_of(
         self, document: JsonObject, ref: ObjectRef, own: list[Placement]
     ) -> Placement:
-        """For which system an object is: its own pods, or those a Service selects."""
+        """For which system an object is: by its own pods, those it selects, those that use it."""
+        if ref.kind in _VOLUMES:
+            return self._world.claims.get(_claim_of(document, ref), _NOWHERE)
         if own or ref.kind != "Service":
             return own[0] if own else _NOWHERE
         selector = first(document, "spec", "selector")
@@ -201,6 +210,14 @@ class Engine(Generic[Tag]):
             if all(pod.labels.get(name) == wanted for name, wanted in selector.items()):
                 return pod.placement
         return _NOWHERE
+
+
+def _claim_of(document: JsonObject, ref: ObjectRef) -> tuple[str, str]:
+    """The claim that an object is, or that a volume is bound to."""
+    if ref.kind == "PersistentVolumeClaim":
+        return ref.namespace or _DEFAULT_NAMESPACE, ref.name
+    bound = first(document, "spec", "claimRef")
+    return str(first(bound, "namespace") or _DEFAULT_NAMESPACE), str(first(bound, "name") or "")
 
 
 def check(documents: Iterable[JsonObject], *targets: Target) -> Iterator[Finding]:

@@ -72,6 +72,12 @@ def test_source_ranges_and_hints_mean_nothing() -> None:
     assert found
 
 
+def test_all_backends_have_the_port_of_the_last_one() -> None:
+    # A load balancer of HNS has one internal port (kubernetes: pkg/proxy/winkernel/proxier.go).
+    found = plan(backends=(LOCAL, Backend("10.244.2.2", 9090)))
+    assert {balancer.internal_port for balancer in found.values()} == {9090}
+
+
 def test_without_dsr_the_local_policy_is_not_honoured() -> None:
     assert flags(plan(Features(), external_local=True))[""] == (0, 18, 2)
 

@@ -81,3 +81,27 @@ def test_broken_data_names_the_file_and_the_rule(tmp_path: Path, text: str, said
     path.write_text(text)
     with pytest.raises(DataError, match=said):
         list(load_file(path))
+
+
+@pytest.mark.parametrize("kind", ["PersistentVolume", "PersistentVolumeClaim"])
+@pytest.mark.parametrize("os", ["windows", "linux"])
+def test_a_volume_is_judged_by_the_pods_that_use_it(kind: str, os: str) -> None:
+    volume = {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": "disk" if kind == "PersistentVolumeClaim" else "pv-1"},
+        "spec": {"volumeMode": "Block", "claimRef": {"name": "disk", "namespace": "default"}},
+    }
+    use = {"name": "v", "persistentVolumeClaim": {"claimName": "disk"}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {
+            "nodeSelector": {"kubernetes.io/os": os},
+            "containers": [{"name": "a", "image": "b"}],
+            "volumes": [use],
+        },
+    }
+    found = [finding.rule.id for finding in check([volume, pod], *parse_targets())]
+    assert ("WIN-VOL-037" in found) is (os == "windows")
