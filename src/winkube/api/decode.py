@@ -28,7 +28,7 @@ def parse_json(data: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         raise MalformedError(syntax_fault(data.decode(errors="replace"))) from error
     # Counting brackets costs nothing beside parsing, and almost every body stops here.
-    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
         raise BadRequestError(f"json: exceeded max depth of {MAX_DEPTH}")
     return value
 
@@ -43,7 +43,7 @@ def parse_object(data: bytes) -> JsonObject:
     return value
 
 
-def _depth(value: Any) -> int:
+def depth_of(value: Any) -> int:
     """Iterative: the point is to answer where recursion could not."""
     depth, level = 0, [value]
     while level and depth <= MAX_DEPTH:

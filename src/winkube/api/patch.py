@@ -7,7 +7,7 @@ the schema, lives in ``strategic`` and is re-exported here.
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from winkube.api.decode import clone
+from winkube.api.decode import MAX_DEPTH, clone, depth_of
 from winkube.api.errors import ApiError, BadRequestError, RequestTooLargeError
 from winkube.api.strategic import strategic_merge
 from winkube.base.types import JsonObject
@@ -17,6 +17,7 @@ __all__ = ["PatchFailedError", "json_patch", "merge_patch", "strategic_merge"]
 MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch.go
 # Values that all copies of one patch may make: each copy can double the document.
 MAX_COPIED: Final = 200_000
+_TOO_DEEP: Final = "the JSON patch makes too deep a document"
 
 
 _JSON_NAMES: Final = {list: "array", dict: "object", str: "string", bool: "bool"}
@@ -74,6 +75,19 @@ def json_patch(doc: Any, ops: Any) -> Any:
             f"{MAX_OPERATIONS}, got {len(ops)}"
         )
     root = {"": clone(doc)}
+    try:
+        _apply_all(root, ops)
+    except RecursionError:
+        raise PatchFailedError(_TOO_DEEP) from None
+    if "" not in root:
+        raise PatchFailedError("the JSON patch leaves no document")
+    # Moves nest what is there: no operation is deep, and still the outcome can be.
+    if depth_of(root[""]) > MAX_DEPTH:
+        raise PatchFailedError(_TOO_DEEP)
+    return root[""]
+
+
+def _apply_all(root: JsonObject, ops: Sequence[JsonObject]) -> None:
     copied = 0
     for op in ops:
         if op.get("op") == "copy":
@@ -81,7 +95,6 @@ def json_patch(doc: Any, ops: Any) -> Any:
             if copied > MAX_COPIED:
                 raise PatchFailedError("the copies of the JSON patch make too large a document")
         _apply(root, op)
-    return root[""]
 
 
 def _weight(value: Any) -> int:

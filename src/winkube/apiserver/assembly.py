@@ -97,7 +97,7 @@ def assemble(
     verbs = Verbs(registry, renderer, WatchServer(cache, renderer, clock))
     tokens = _token_authority(config, resources, clock)
     metrics = Metrics()
-    edge = Edge(Authenticator(tokens), authorizer, resources, verbs, metrics)
+    edge = Edge(Authenticator(tokens, clock), authorizer, resources, verbs, metrics)
     edge.deprecate(Deprecations(config.kubernetes_version))
     Pages(cache, metrics, tokens, config.kubernetes_version).install(edge)
     aggregator = Aggregator(config, registry)

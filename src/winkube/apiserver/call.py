@@ -3,6 +3,7 @@
 import asyncio
 import bisect
 import itertools
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ _STREAM_FROM: Final = 128 * 1024
 _CHUNK: Final = 256 * 1024
 _MAX_WARNINGS: Final = 4 * 1024
 _MAX_WARNING: Final = 256
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NO_CACHE: Final = "no-cache, private"
 
 
@@ -67,9 +69,10 @@ def _add_warnings(headers: MutableMultiMapping[str], warnings: Sequence[str]) ->
 def shown_warnings(warnings: Sequence[str]) -> list[str]:
     """Each once; what would be too much for a header is cut, and what comes after that left out.
 
-    The limits are upstream's (k8s.io/apiserver: pkg/endpoints/filters/warning.go).
+    What no header can say, and would end the connection instead of the answer, is left out too. The
+    limits are upstream's (k8s.io/apiserver: pkg/endpoints/filters/warning.go).
     """
-    texts = [text for text in dict.fromkeys(warnings) if text]
+    texts = [text for text in dict.fromkeys(warnings) if text and not _CONTROL.search(text)]
     lengths = list(itertools.accumulate(map(len, texts)))
     fitting = bisect.bisect_right(lengths, _MAX_WARNINGS)
     if fitting == len(texts):
@@ -87,8 +90,7 @@ def shown_warnings(warnings: Sequence[str]) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    clean = text.replace("\r", " ").replace("\n", " ")
-    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 async def reply_large(call: Call, pieces: Sequence[bytes]) -> web.StreamResponse:

@@ -1,5 +1,6 @@
 """Where a node's kubelet listens, and plain HTTP to it (or to a pod), passed on as it comes."""
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 from typing import Final
@@ -26,7 +27,9 @@ from winkube.apiserver.tls import kubelet_context
 from winkube.base.types import JsonObject
 
 _DEFAULT_PORT: Final = 10250
-_CHUNK: Final = 64 * 1024
+# A page that is longer passes as it is: who serves it may never end.
+MAX_PAGE: Final = 2 * 1024 * 1024
+_MAX_WORDS: Final = 64 * 1024
 # Hop-by-hop (RFC 9110 7.6.1), and what the two connections settle for themselves.
 _NOT_FORWARDED: Final = frozenset(
     {
@@ -114,7 +117,8 @@ class Kubelets:
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
             ) as answer:
                 if judge and answer.status >= _REFUSED:
-                    raise _refusal(answer.status, await answer.text())
+                    words = await _read_some(answer, _MAX_WORDS)
+                    raise _refusal(answer.status, words[:_MAX_WORDS].decode(errors="replace"))
                 if judge and wants_messages(request):
                     return await relay_messages(request, answer)
                 return await relay(request, answer, links)
@@ -151,18 +155,37 @@ async def relay(
     headers = forwarded_headers(answer.headers)
     if links is not None and "Location" in headers:
         headers["Location"] = links.change(headers["Location"])
-    elif links is not None and _is_page(answer):
-        page = (await answer.read()).decode(errors="surrogateescape")
-        body = links.change_page(page).encode(errors="surrogateescape")
-        return web.Response(status=answer.status, headers=headers, body=body)
+    begin = b""
+    if links is not None and "Location" not in headers and _is_page(answer):
+        begin = await _read_some(answer, MAX_PAGE + 1)
+        if len(begin) <= MAX_PAGE:
+            body = await asyncio.to_thread(_changed_page, links, begin)
+            return web.Response(status=answer.status, headers=headers, body=body)
     response = web.StreamResponse(status=answer.status, headers=headers)
     if answer.content_length is not None:
         response.content_length = answer.content_length
     await response.prepare(request)
+    if begin:
+        await response.write(begin)
     async for chunk in answer.content.iter_any():
         await response.write(chunk)
     await response.write_eof()
     return response
+
+
+def _changed_page(links: Links, page: bytes) -> bytes:
+    text = page.decode(errors="surrogateescape")
+    return links.change_page(text).encode(errors="surrogateescape")
+
+
+async def _read_some(answer: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body, if it is shorter than ``most``; otherwise about so much of it."""
+    found = bytearray()
+    async for chunk in answer.content.iter_any():
+        found += chunk
+        if len(found) >= most:
+            break
+    return bytes(found)
 
 
 def _is_page(answer: aiohttp.ClientResponse) -> bool:

@@ -1,6 +1,7 @@
 """Logs, exec and proxies reach the kubelet the Node names."""
 
 import asyncio
+import http.client
 import ssl
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,15 @@ import aiohttp
 import pytest
 import uvloop
 from aiohttp import web
+
+
+async def _endless_page(request: web.BaseRequest) -> web.StreamResponse:
+    """More than anybody would change, and no end in sight."""
+    response = web.StreamResponse(headers={"Content-Type": "text/html"})
+    await response.prepare(request)
+    await response.write(b"<a>" * 1024 * 1024)
+    await asyncio.Event().wait()
+    return response
 
 
 @pytest.fixture
@@ -28,6 +38,8 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
             return web.Response(status=400, text='previous terminated container "a" not found')
         if request.path == "/page":
             return web.Response(text='<a href="/next">next</a>', content_type="text/html")
+        if request.path == "/endless":
+            return await _endless_page(request)
         if request.path == "/moved":
             return web.Response(status=302, headers={"Location": "/elsewhere"})
         if "follow" not in request.query:
@@ -140,6 +152,16 @@ def test_links_of_a_proxied_page_lead_through_the_proxy(api: Any, pod: str) -> N
     assert answer.body == b'<a href="/api/v1/nodes/n1/proxy/next">next</a>'
     moved = api("GET", "/api/v1/nodes/n1/proxy/moved")
     assert (moved.status, moved.headers["Location"]) == (302, "/api/v1/nodes/n1/proxy/elsewhere")
+
+
+def test_a_page_without_end_passes_as_it_is(server: Any, pod: str) -> None:
+    place = server.url.removeprefix("https://")
+    connection = http.client.HTTPSConnection(place, context=server.ssl_context(), timeout=10)
+    try:
+        connection.request("GET", "/api/v1/nodes/n1/proxy/endless")
+        assert connection.getresponse().read(30) == b"<a>" * 10
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize(

@@ -116,3 +116,20 @@ def test_too_many_operations_are_refused() -> None:
 @given(json_values, json_values)
 def test_replacing_the_root_makes_any_document_of_any_other(doc: Any, other: Any) -> None:
     assert json_patch(doc, [{"op": "replace", "path": "", "value": other}]) == other
+
+
+def test_patch_that_leaves_nothing_fails() -> None:
+    with pytest.raises(PatchFailedError):
+        json_patch({"a": 1}, [{"op": "remove", "path": ""}])
+
+
+@pytest.mark.parametrize("last", [[], [{"op": "copy", "from": "/m", "path": "/c"}]])
+def test_moves_do_not_nest_without_end(last: list[Any]) -> None:
+    step = [
+        {"op": "add", "path": "/n", "value": {}},
+        {"op": "move", "from": "/m", "path": "/n/m"},
+        {"op": "move", "from": "/n", "path": "/m"},
+    ]
+    assert json_patch({"m": {}}, step * 3)["m"] == {"m": {"m": {"m": {}}}}
+    with pytest.raises(PatchFailedError):
+        json_patch({"m": {}}, step * 3000 + last)

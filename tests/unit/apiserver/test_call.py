@@ -17,3 +17,7 @@ def test_warnings_that_are_too_much_for_a_header_are_cut() -> None:
 def test_many_short_warnings_end_where_the_header_is_full() -> None:
     shown = shown_warnings([f"{number:04}" for number in range(5000)])
     assert shown == [f"{number:04}" for number in range(1025)]
+
+
+def test_warnings_that_no_header_can_say_are_left_out() -> None:
+    assert shown_warnings(["a\0", "b\n", "c", "\x7f", "\x85", "ü"]) == ["c", "ü"]

@@ -1,8 +1,11 @@
-"""Authentication: client certificate first, then bearer token, else anonymous."""
+"""Authentication: client certificate first, then bearer token, else anonymous.
+
+TLS has checked the certificate when the connection began; a connection may outlive it.
+"""
 
 import hashlib
 import ssl
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast
 from weakref import WeakKeyDictionary
@@ -12,6 +15,7 @@ from aiohttp import web
 from winkube.api.errors import UnauthorizedError
 from winkube.apiserver.auth.token import InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import ANONYMOUS, AUTHENTICATED, User
+from winkube.base.clock import Clock
 
 _BEARER: Final = "bearer "
 CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
@@ -20,11 +24,20 @@ CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
 Subject = tuple[tuple[tuple[str, str], ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Whom a connection's certificate names, and until when."""
+
+    user: User
+    until: float
+
+
 class Authenticator:
-    def __init__(self, tokens: TokenAuthority) -> None:
+    def __init__(self, tokens: TokenAuthority, clock: Clock) -> None:
         self._tokens = tokens
+        self._clock = clock
         # A connection's certificate does not change: it is read once.
-        self._connections: WeakKeyDictionary[ssl.SSLObject, User | None] = WeakKeyDictionary()
+        self._connections: WeakKeyDictionary[ssl.SSLObject, Peer | None] = WeakKeyDictionary()
 
     def authenticate(self, request: web.BaseRequest) -> User:
         user = self._certificate_user(request)
@@ -47,14 +60,21 @@ class Authenticator:
             return None
         if connection not in self._connections:
             self._connections[connection] = _peer(connection)
-        return self._connections[connection]
+        peer = self._connections[connection]
+        if peer is None:
+            return None
+        if self._clock.now() > peer.until:
+            raise UnauthorizedError
+        return peer.user
 
 
-def _peer(connection: ssl.SSLObject) -> User | None:
+def _peer(connection: ssl.SSLObject) -> "Peer | None":
     cert, encoded = connection.getpeercert(), connection.getpeercert(binary_form=True)
     if not cert or encoded is None:
         return None
-    return user_of_certificate(cast("Subject", cert["subject"]), encoded)
+    user = user_of_certificate(cast("Subject", cert["subject"]), encoded)
+    until = ssl.cert_time_to_seconds(cast("str", cert["notAfter"]))
+    return None if user is None else Peer(user, until)
 
 
 @lru_cache(maxsize=1024)
