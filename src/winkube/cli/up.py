@@ -85,8 +85,17 @@ def _next_commands(state: ClusterState) -> list[str]:
 
 
 def _program() -> str:
-    """What to type: our name where the shell finds it, else the path we were started by."""
-    return "winkube" if shutil.which("winkube") else os.path.relpath(sys.argv[0])
+    on_path = shutil.which("winkube") is not None
+    return to_command(sys.argv[0], sys.executable, on_path=on_path)
+
+
+def to_command(program: str, python: str, *, on_path: bool) -> str:
+    """What to type: our name where the shell finds it, else the way we were started."""
+    if on_path:
+        return "winkube"
+    if Path(program).name == "__main__.py":
+        return f"{os.path.relpath(python)} -m winkube"
+    return os.path.relpath(program)
 
 
 def _name_option(state: ClusterState) -> str:
