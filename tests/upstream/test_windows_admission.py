@@ -5,14 +5,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.e2e.harness import find_kubectls
 from tests.upstream.cases.windows_rules import GATED, refused_rules
-from tests.upstream.exchange import MERGE, conversation, normalise
+from tests.upstream.exchange import APPLY, MERGE, conversation, normalise
 from tests.upstream.recorded import read_answers
-from tests.upstream.windows_stage import NODE, Stage, configure, stage
+from tests.upstream.windows_stage import NODE, Hook, Stage, configure, stage
 
 from winkube.rules.admission.mode import LABEL, MODES
 from winkube.testing.planes import upstream_folder
@@ -210,22 +212,48 @@ def test_kubectl_shows_the_warnings_of_the_webhook(asking: Stage) -> None:
 
 
 @pytest.mark.skipif(not find_kubectls(), reason="no kubectl")
-def test_both_take_the_manifests_of_a_deployment(asking: Stage) -> None:
+def test_a_deployment_may_read_what_it_needs(asking: Stage, tmp_path: Path) -> None:
+    """The objects of ``--image`` are taken, and their service account can follow the nodes."""
     command = [sys.executable, "-m", "winkube", "webhook", "manifests", "--image=winkube:1"]
     command += ["--namespace=hooks"]
     made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    kubectl = [str(find_kubectls()[-1]), f"--kubeconfig={asking.plane.kubeconfig()}"]
     # Configurations of webhooks that nobody answers stay out: the tests beside us would wait.
     objects = made.partition("apiVersion: admissionregistration")[0]
+    kubectl(asking, "apply", "-f", "-", stdin=objects)
     renamed = made.replace("name: winkube-webhook\n", "name: other\n")
-    for text, options in ((objects, []), (renamed, ["--dry-run=server"])):
-        subprocess.run(
-            [*kubectl, "apply", *options, "-f", "-"],
-            input=text,
-            text=True,
-            capture_output=True,
-            check=True,
-        )
+    kubectl(asking, "apply", "--dry-run=server", "-f", "-", stdin=renamed)
+    token = kubectl(asking, "create", "token", "winkube-webhook", "-n", "hooks").strip()
+    config = yaml.safe_load(asking.plane.kubeconfig().read_text())
+    config["users"][0]["user"] = {"token": token}
+    (tmp_path / "config").write_text(yaml.safe_dump(config))
+    hook = Hook(asking.plane)
+    hook.manifests()
+    hook.start(tmp_path / "config")
+    hook.stop()
+
+
+def kubectl(found: Stage, *words: str, stdin: str = "") -> str:
+    command = [str(find_kubectls()[-1]), f"--kubeconfig={found.plane.kubeconfig()}", *words]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_applied_is_placed_alike(ours: Stage, asking: Stage) -> None:
+    """Fields that admission adds to what a manager applies are told the same way."""
+    said = []
+    for found in (ours, asking):
+        space = found.space(f"applied-{asking.plane.make}", "mutate")
+        path = f"/api/v1/namespaces/{space}/pods/applied?fieldManager=me&force=true"
+        body = {"apiVersion": "v1", "kind": "Pod", **pod("applied", container())}
+        for _ in range(2):
+            answer = found.talk.ask("PATCH", path, json.dumps(body), type=APPLY)
+            spec, managers = answer.body["spec"], answer.body["metadata"]["managedFields"]
+            added = {name: spec.get(name) for name in ("os", "nodeSelector", "tolerations")}
+            said.append((answer.status, added, normalise(managers, space), answer.warnings))
+    assert said[:2] == said[2:]
+    assert [answer[0] for answer in said[:2]] == [201, 200]
+    assert said[0][1]["nodeSelector"] == WINDOWS
 
 
 def reviews(found: Stage) -> float:

@@ -101,9 +101,10 @@ class Hook:
         made = subprocess.run([*command, *options], check=True, capture_output=True, text=True)
         return list(yaml.safe_load_all(made.stdout))
 
-    def start(self) -> None:
+    def start(self, kubeconfig: Path | None = None) -> None:
+        config = kubeconfig or self.plane.kubeconfig()
         command = [sys.executable, "-m", "winkube", "webhook", "serve"]
-        command += [f"--listen=127.0.0.1:{self.port}", f"--kubeconfig={self.plane.kubeconfig()}"]
+        command += [f"--listen=127.0.0.1:{self.port}", f"--kubeconfig={config}"]
         command += [f"--cert={self.folder / 'tls.crt'}", f"--key={self.folder / 'tls.key'}"]
         log = self.plane.folder / "webhook.log"
         self._running.enter_context(process(command, log))

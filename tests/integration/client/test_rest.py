@@ -176,3 +176,17 @@ async def test_watch_refused_raises_the_servers_error() -> None:
         with pytest.raises(InternalError):
             async with client.watch(PODS, resource_version="1"):
                 pass
+
+
+async def test_a_new_token_is_sent_from_then_on() -> None:
+    seen: list[str | None] = []
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        seen.append(request.headers.get("Authorization"))
+        return web.json_response({})
+
+    async with serving(handler, token="old") as client:
+        await client.get(NODES, "n")
+        client.use_token("new")
+        await client.get(NODES, "n")
+    assert seen == ["Bearer old", "Bearer new"]
