@@ -43,8 +43,8 @@ e2e: deps ## the real cluster only
 upstream: ## build upstream's control plane, so that tests and benchmarks compare with it
 	@tools/build-upstream
 
-conformance: deps ## Kubernetes' own conformance tests on a cluster made for them (GROUPS="sig-apps ...")
-	@$(BIN)/python -m tests.conformance $(GROUPS)
+conformance: deps ## Kubernetes' own conformance tests on a cluster made for them (GROUPS="sig-apps ..." or WINDOWS=1)
+	@$(BIN)/python -m tests.conformance $(if $(WINDOWS),--windows) $(GROUPS)
 
 bench: deps ## print the tables of bench/
 	@$(BIN)/python -m bench

@@ -1,6 +1,7 @@
 """Run upstream's ``e2e.test`` for a group: first side by side, then those that must be alone."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ GROUPS: Final = ("sig-apps", "sig-scheduling", "sig-autoscaling", "sig-cli")
 FOCUS: Final = {
     "sig-autoscaling": r"\(scale resource: CPU\) ReplicationController light",
 }
+# The tests that are run with Windows pods are of many groups.
+WINDOWS: Final = "windows"
 _DISRUPTIVE, _SERIAL = r"\[Disruptive\]", r"\[Serial\]"
 
 
@@ -21,14 +24,16 @@ class Suite:
     out: Path
     kubectl: str
     procs: int
+    options: tuple[str, ...] = ()
 
     def run(self, group: str, skip: str = "") -> Iterator[Path]:
         """Each report as it is done."""
-        focus = FOCUS.get(group, rf"\[{group}\].*\[Conformance\]")
         skips = [_DISRUPTIVE, *([skip] if skip else [])]
+        focus = _focus_of(group, has_shell=(self.programs / "busybox.exe").exists())
         yield self._run(f"{group}-parallel", self.procs, focus, [*skips, _SERIAL])
-        serial = rf"\[{group}\].*{_SERIAL}.*\[Conformance\]"
-        yield self._run(f"{group}-serial", 1, serial, skips)
+        if group != WINDOWS:
+            serial = rf"\[{group}\].*{_SERIAL}.*\[Conformance\]"
+            yield self._run(f"{group}-serial", 1, serial, skips)
 
     def _run(self, title: str, procs: int, focus: str, skips: list[str]) -> Path:
         report = self.out / f"{title}.json"
@@ -50,7 +55,19 @@ class Suite:
             f"--kubeconfig={os.environ['KUBECONFIG']}",
             f"--kubectl-path={self.kubectl}",
             "--disable-log-dump",
+            *self.options,
         ]
         with (self.out / f"{title}.log").open("wb") as log:
             subprocess.run(argv, check=False, stdout=log, stderr=log, cwd=self.out)
         return report
+
+
+def _focus_of(group: str, *, has_shell: bool) -> str:
+    if group != WINDOWS:
+        return FOCUS.get(group, rf"\[{group}\].*\[Conformance\]")
+    lines = Path(__file__).with_name("windows_tests.txt").read_text().splitlines()
+    names = [line for line in lines if line.startswith("[")]
+    in_shell = [line.removeprefix("sh ") for line in lines if line.startswith("sh ")]
+    if not has_shell:
+        print(f"left out: {len(in_shell)} tests need a shell, and there is no busybox.exe")
+    return "|".join(map(re.escape, [*names, *in_shell] if has_shell else names))

@@ -63,10 +63,9 @@ class _Maker:
                 layer = make_layer({"Files/data.json": Entry(data)})
                 return self._made(name, layer, Entrypoint=["/agnhost"], Cmd=["test-webserver"])
             case "httpd":
-                page = {"Files/usr/local/apache2/htdocs/index.html": Entry(b"It works!")}
-                folder = "C:\\usr\\local\\apache2\\htdocs"
-                serve = ["C:\\bin\\busybox.exe", "httpd", "-f", "-p", "80", "-h", folder]
-                return self._made(name, make_layer(page), Entrypoint=serve)
+                # It serves the root folder.
+                page = make_layer({"Files/index.html": Entry(b"It works!")})
+                return self._made(name, page, Entrypoint=["/agnhost", "test-webserver"])
             case "busybox":
                 return self._made(name, Entrypoint=["cmd.exe", "/s", "/c"])
             case "nonroot":
