@@ -21,6 +21,7 @@ from winkube.api.errors import (
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.links import Links
 from winkube.apiserver.message_stream import relay_messages, wants_messages
+from winkube.apiserver.presence import while_connected
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
 from winkube.apiserver.tls import kubelet_context
@@ -107,15 +108,18 @@ class Kubelets:
         headers["Accept-Encoding"] = "identity"
         data = request.content if request.body_exists else None
         try:
-            async with self._client().request(
-                request.method,
-                url,
-                headers=headers,
-                data=data,
-                ssl=self.context if secure else False,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
-            ) as answer:
+            async with (
+                while_connected(request),
+                self._client().request(
+                    request.method,
+                    url,
+                    headers=headers,
+                    data=data,
+                    ssl=self.context if secure else False,
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
+                ) as answer,
+            ):
                 if judge and answer.status >= _REFUSED:
                     words = await _read_some(answer, _MAX_WORDS)
                     raise _refusal(answer.status, words[:_MAX_WORDS].decode(errors="replace"))

@@ -20,6 +20,7 @@ from winkube.apiserver.call import Call
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_bool
+from winkube.apiserver.presence import is_connected
 from winkube.apiserver.registry.listing import Selection, parse_count, parse_version
 from winkube.apiserver.render import Renderer
 from winkube.base.clock import Clock
@@ -162,8 +163,7 @@ class _Stream:
 
     @property
     def connected(self) -> bool:
-        transport = self._call.request.transport
-        return transport is not None and not transport.is_closing()
+        return is_connected(self._call.request)
 
     async def open(self) -> None:
         await self.response.prepare(self._call.request)

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,12 +14,14 @@ import uvloop
 from aiohttp import web
 
 
-async def _endless_page(request: web.BaseRequest) -> web.StreamResponse:
-    """More than anybody would change, and no end in sight."""
+async def _endless_page(request: web.BaseRequest, notes: list[str]) -> web.StreamResponse:
+    """More than anybody would change, and no end while somebody listens."""
     response = web.StreamResponse(headers={"Content-Type": "text/html"})
     await response.prepare(request)
     await response.write(b"<a>" * 1024 * 1024)
-    await asyncio.Event().wait()
+    while request.transport is not None:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    notes.append("left")
     return response
 
 
@@ -39,7 +42,7 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
         if request.path == "/page":
             return web.Response(text='<a href="/next">next</a>', content_type="text/html")
         if request.path == "/endless":
-            return await _endless_page(request)
+            return await _endless_page(request, asked)
         if request.path == "/moved":
             return web.Response(status=302, headers={"Location": "/elsewhere"})
         if "follow" not in request.query:
@@ -154,7 +157,7 @@ def test_links_of_a_proxied_page_lead_through_the_proxy(api: Any, pod: str) -> N
     assert (moved.status, moved.headers["Location"]) == (302, "/api/v1/nodes/n1/proxy/elsewhere")
 
 
-def test_a_page_without_end_passes_as_it_is(server: Any, pod: str) -> None:
+def test_a_page_without_end_passes_as_it_is(server: Any, pod: str, kubelet: Any) -> None:
     place = server.url.removeprefix("https://")
     connection = http.client.HTTPSConnection(place, context=server.ssl_context(), timeout=10)
     try:
@@ -162,6 +165,11 @@ def test_a_page_without_end_passes_as_it_is(server: Any, pod: str) -> None:
         assert connection.getresponse().read(30) == b"<a>" * 10
     finally:
         connection.close()
+    # Nobody says anything any more, and still the kubelet learns that nobody listens.
+    deadline = time.monotonic() + 10
+    while "left" not in kubelet[1] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert kubelet[1][-1] == "left"
 
 
 @pytest.mark.parametrize(

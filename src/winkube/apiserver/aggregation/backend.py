@@ -19,6 +19,7 @@ from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.kubelet import UNSAID, forwarded_headers, relay
+from winkube.apiserver.presence import while_connected
 from winkube.base.types import JsonObject
 from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 
@@ -59,16 +60,19 @@ class Backends:
             return await self._join(request, remote, url, headers)
         limit = _DISCOVERY_SECONDS if discovery else None
         try:
-            async with self._client().request(
-                request.method,
-                url,
-                headers=headers,
-                data=request.content if request.body_exists else None,
-                ssl=self._context(remote.ca, remote.insecure),
-                server_hostname=remote.server_name,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(total=limit, sock_connect=10),
-            ) as answer:
+            async with (
+                while_connected(request),
+                self._client().request(
+                    request.method,
+                    url,
+                    headers=headers,
+                    data=request.content if request.body_exists else None,
+                    ssl=self._context(remote.ca, remote.insecure),
+                    server_hostname=remote.server_name,
+                    allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=limit, sock_connect=10),
+                ) as answer,
+            ):
                 if answer.status // 100 == _REDIRECTS and answer.headers.get("Location"):
                     # It would send the client, with its credentials, to where it pleases.
                     return web.Response(status=_BAD_GATEWAY, text=_NO_REDIRECT)
