@@ -17,21 +17,30 @@ LOOK_SECONDS: Final = 1.0
 @asynccontextmanager
 async def while_connected(request: web.BaseRequest) -> AsyncIterator[None]:
     """End what is in the block with a TimeoutError when the client has left."""
-    loop = asyncio.get_running_loop()
     async with asyncio.timeout(None) as limit:
-
-        def look() -> None:
-            nonlocal timer
-            if is_connected(request):
-                timer = loop.call_later(LOOK_SECONDS, look)
-            else:
-                limit.reschedule(loop.time())
-
-        timer = loop.call_later(LOOK_SECONDS, look)
+        look = _Look(request, limit)
         try:
             yield
         finally:
-            timer.cancel()
+            look.end()
+
+
+class _Look:
+    """From time to time, without a task of its own."""
+
+    def __init__(self, request: web.BaseRequest, limit: asyncio.Timeout) -> None:
+        self._request, self._limit = request, limit
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(LOOK_SECONDS, self._now)
+
+    def _now(self) -> None:
+        if is_connected(self._request):
+            self._timer = self._loop.call_later(LOOK_SECONDS, self._now)
+        else:
+            self._limit.reschedule(self._loop.time())
+
+    def end(self) -> None:
+        self._timer.cancel()
 
 
 def is_connected(request: web.BaseRequest) -> bool:
