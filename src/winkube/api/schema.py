@@ -15,6 +15,7 @@ import orjson
 
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
+from winkube.facts.version import SERVED
 
 Gvk = tuple[str, str, str]
 
@@ -215,7 +216,7 @@ def known_versions() -> list[str]:
 
 
 @functools.cache
-def load_schema(version: str = "1.34") -> Schema:
+def load_schema(version: str = SERVED) -> Schema:
     minor = ".".join(version.removeprefix("v").split(".")[:2])
     known = known_versions()
     if minor not in known:

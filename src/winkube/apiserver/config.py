@@ -4,6 +4,8 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from winkube.facts.version import SERVED
+
 
 @dataclass(frozen=True)
 class ApiServerConfig:
@@ -24,7 +26,7 @@ class ApiServerConfig:
     service_cidr: str = "10.96.0.0/12"
     node_port_range: tuple[int, int] = (30000, 32767)
     cluster_domain: str = "cluster.local"
-    kubernetes_version: str = "1.34"
+    kubernetes_version: str = SERVED
     encryption_key: Path | None = None
     # Who we are to servers that extend the API, and the authority that says so to them.
     proxy_client_cert: Path | None = None

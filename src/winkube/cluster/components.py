@@ -342,7 +342,12 @@ def _proxy(state: ClusterState, node: NodeSpec) -> NoReturn:
         cni_data_dir=paths.cni_data,
         hns_socket=paths.hns_socket if node.os == "windows" else None,
     )
-    config = ProxyConfig(node.name, address, state.spec.pod_subnet)
+    config = ProxyConfig(
+        node.name,
+        address,
+        state.spec.pod_subnet,
+        kube_version=f"{state.spec.kubernetes_version}.0",
+    )
 
     def build(client: ApiClient) -> list[Part]:
         if node.os == "windows":

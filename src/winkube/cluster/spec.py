@@ -15,6 +15,7 @@ from winkube.api.names import label_key_problems, label_value_problems
 from winkube.api.node_labels import is_kubelet_label
 from winkube.base.errors import WinkubeError
 from winkube.cluster.errors import SpecError
+from winkube.facts.version import SERVED
 from winkube.machines.personality import find_personality
 
 API_VERSION: Final = "winkube.io/v1alpha1"
@@ -46,7 +47,7 @@ class NodeSpec:
 @dataclass(frozen=True, slots=True)
 class ClusterSpec:
     name: str = "winkube"
-    kubernetes_version: str = "1.34"
+    kubernetes_version: str = SERVED
     pod_subnet: str = "10.244.0.0/16"
     service_subnet: str = "10.96.0.0/12"
     api_port: int = 0  # 0: any free port

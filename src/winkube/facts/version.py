@@ -36,6 +36,7 @@ class Version:
 
 OLDEST: Final = Version(1, 5)  # the first that had Windows nodes, and the last that is known
 LATEST: Final = Version(1, 37)
+SERVED: Final = "1.34"  # what a cluster of winkube is unless told otherwise
 
 
 def parse_version(text: str) -> Version:

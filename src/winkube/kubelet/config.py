@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.version import SERVED
 from winkube.kubelet.errors import KubeletConfigError
 from winkube.machines.personality import Personality
 
@@ -34,7 +35,7 @@ class KubeletConfig:
     max_pods: int = 110
     cpus: int | None = None
     memory_bytes: int | None = None
-    kube_version: str = "v1.34.0"
+    kube_version: str = f"v{SERVED}.0"
     cgroup_parent: str = "/winkube/pods"
     resolv_conf: Path | None = Path("/etc/resolv.conf")
 

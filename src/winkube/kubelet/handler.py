@@ -9,6 +9,7 @@ import aiohttp
 from yarl import URL
 
 from winkube.base.types import JsonObject
+from winkube.facts.version import SERVED
 from winkube.kubelet.errors import HookError
 from winkube.kubelet.pod.state import CriCaller
 from winkube.wire import cri
@@ -16,7 +17,7 @@ from winkube.wire.cri_client import CriError
 
 MAX_BODY: Final = 10 * 1024
 MAX_REDIRECTS: Final = 10
-USER_AGENT: Final = "kube-probe/1.34"
+USER_AGENT: Final = f"kube-probe/{SERVED}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
+from winkube.facts.version import SERVED
+
 
 @dataclass(frozen=True, slots=True)
 class ProxyConfig:
@@ -10,6 +12,7 @@ class ProxyConfig:
     node_ip: str
     cluster_cidr: str
     network_name: str = "cbr0"
+    kube_version: str = SERVED
     min_sync_seconds: float = 0.05
     # How often an idle proxy looks whether its work is still there.
     check_seconds: float = 10.0

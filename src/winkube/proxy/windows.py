@@ -17,6 +17,7 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import ENDPOINTSLICES, SERVICES
 from winkube.client.rest import ApiClient
+from winkube.facts.version import SERVED
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.hns.errors import Code, HnsError, HnsUnavailableError
 from winkube.proxy.change import ServiceChanges
@@ -48,7 +49,8 @@ class WindowsProxy:
         self._slices = Informer(client, ENDPOINTSLICES)
         changes = ServiceChanges(self._services, self._slices, config.node_name)
         self._hns = AsyncHnsClient(hns_socket)
-        self._loop = SyncLoop(changes, HnsPlane(self._hns, config.network_name), config)
+        plane = HnsPlane(self._hns, config.network_name, config.kube_version)
+        self._loop = SyncLoop(changes, plane, config)
         self.ready = self._loop.ready
 
     async def run(self) -> None:
@@ -60,8 +62,9 @@ class WindowsProxy:
 
 
 class HnsPlane:
-    def __init__(self, hns: Hns, network_name: str) -> None:
+    def __init__(self, hns: Hns, network_name: str, kube_version: str = SERVED) -> None:
         self._hns, self._network_name = hns, network_name
+        self._kube_version = kube_version
         self._network_id = ""
         self._features = Features()
         self._table = EndpointTable({}, {}, ())
@@ -74,7 +77,7 @@ class HnsPlane:
         if network is None:
             raise PodNetworkError(f"HNS has no network {self._network_name!r} yet")
         self._network_id = network["ID"]
-        self._features = Features.of_version(await self._version())
+        self._features = Features.of_version(await self._version(), self._kube_version)
         self._owners, self._wanted = {}, {}
         await self._adopt()
         unfinished = await self._program(ports)

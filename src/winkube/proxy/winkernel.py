@@ -12,6 +12,8 @@ from typing import Final
 
 from winkube.base.types import JsonObject
 from winkube.facts.hns import Feature, supports
+from winkube.facts.node import NodeFeature, node_does
+from winkube.facts.version import SERVED
 from winkube.proxy.hnsapi import SCHEMA_2_0
 from winkube.proxy.service import Backend, ServicePort
 
@@ -27,15 +29,17 @@ DISTRIBUTION_SOURCE_IP: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What this HNS can do, by its version."""
+    """What this HNS can do, by its version, and what kube-proxy makes of it, by its own."""
 
     dsr: bool = False
     session_affinity: bool = False
     modify_balancer: bool = False
+    internal_policy: bool = True
 
     @classmethod
-    def of_version(cls, version: tuple[int, int]) -> "Features":
+    def of_version(cls, version: tuple[int, int], kubernetes: str = SERVED) -> "Features":
         return cls(
+            internal_policy=node_does(kubernetes, NodeFeature.INTERNAL_TRAFFIC_POLICY),
             dsr=supports(version, Feature.DSR),
             session_affinity=supports(version, Feature.SESSION_AFFINITY),
             modify_balancer=supports(version, Feature.MODIFY_LOAD_BALANCER),
@@ -70,11 +74,12 @@ def plan_balancers(port: ServicePort, features: Features) -> tuple[Balancer, ...
     local = port.external_local and features.dsr
     preserve = port.preserve_destination and features.dsr
     external = port.local_backends if local else port.cluster_backends
+    internal = port.internal_backends if features.internal_policy else port.cluster_backends
     kept = port.local_backends if local or preserve else port.cluster_backends
     mux = PORT_USE_MUX | PORT_PRESERVE_DIP if preserve else 0
     dsr = BALANCER_DSR if local else 0
     fronts: list[tuple[str, int, tuple[Backend, ...], int, int]] = [
-        (port.cluster_ip, port.port, port.internal_backends, 0, 0)
+        (port.cluster_ip, port.port, internal, 0, 0)
     ]
     if port.node_port:
         flags = PORT_LOCAL_ROUTED_VIP | PORT_VIP_EXTERNAL

@@ -8,7 +8,7 @@ from typing import Any, Final
 import yaml
 
 from winkube.facts.errors import DataError
-from winkube.facts.version import Version
+from winkube.facts.version import LATEST, Version
 from winkube.facts.windows import windows_versions
 from winkube.rules.load import DATA
 from winkube.rules.model import Effect, Enforced, Rule, Target
@@ -17,7 +17,8 @@ _FILE: Final = DATA / "emulation" / "rules.yaml"
 _WORDS: Final = ("test", "missing", "apart")
 # Every such rule's manifest is sent to our API server and to upstream's.
 _REFUSED: Final = "tests/upstream/cases/windows_rules.py::refused_rules"
-_SERVED: Final = Version(1, 34)
+# A cluster serves any of these; its programs have no patch.
+_SERVED: Final = tuple(Version(1, minor, 0) for minor in range(25, LATEST.minor + 1))
 # Our kubelet and kube-proxy take their settings from winkube, not from these files.
 _UNREAD: Final = frozenset({"KubeletConfiguration", "KubeProxyConfiguration"})
 
@@ -67,7 +68,8 @@ def emulation_of(rule: Rule) -> Emulation:
 def emulated_targets() -> tuple[Target, ...]:
     """What the Windows nodes of a cluster of ours can be."""
     return tuple(
-        Target(_SERVED, version.build, "l2bridge", "containerd", version.name)
+        Target(kubernetes, version.build, "l2bridge", "containerd", version.name)
+        for kubernetes in _SERVED
         for version in windows_versions()
         if version.emulated is not None
     )

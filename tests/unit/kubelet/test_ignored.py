@@ -5,6 +5,7 @@ the very same thing on a Windows node, and for another on a Linux node, if the f
 """
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,24 @@ def test_hosts_do_not_reach_host_process_pods(pod_of: Pods) -> None:
     host = pod_of(hostAliases=aliases, hostNetwork=True, securityContext=options)
     assert needs_hosts(plain, plain["spec"]["containers"][0], windows=True)
     assert not needs_hosts(host, host["spec"]["containers"][0], windows=True)
+
+
+@pytest.mark.parametrize(("version", "hangs"), [("v1.29.0", True), ("v1.31.0", False)])
+@pytest.mark.parametrize("user", [1000, None])
+async def test_a_token_for_a_number_hangs_the_pods_of_older_windows_nodes(
+    pod_of: Pods, config_of: Configs, version: str, hangs: bool, user: int | None
+) -> None:
+    token = {"serviceAccountToken": {"path": "token"}}
+    pod = pod_of(
+        volumes=[{"name": "v", "projected": {"sources": [token]}}],
+        securityContext={} if user is None else {"runAsUser": user},
+    )
+    setup = VolumeSetup(dataclasses.replace(config_of("windows"), kube_version=version))
+    if hangs and user is not None:
+        with pytest.raises(VolumeError, match=r"chown .*token: not supported by windows"):
+            await setup.ensure(pod, api_of())
+    else:
+        assert (await setup.ensure(pod, api_of()))["v"].read_only
 
 
 async def test_an_empty_dir_in_memory_lies_on_the_disk(

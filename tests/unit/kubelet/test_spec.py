@@ -244,6 +244,13 @@ def test_the_os_label_of_the_pod_itself_counts(pod_of: Pods) -> None:
     assert _refusal(pod, _host()).reason == "PodOSSelectorNodeLabelDoesNotMatch"
 
 
+def test_pod_level_resources_are_refused_by_windows_nodes_from_1_34_on(pod_of: Pods) -> None:
+    pod = pod_of(resources={"limits": {"cpu": "1"}})
+    check_pod(pod, _host(kube_version="v1.33.0"))
+    with pytest.raises(AdmissionError, match="pod-level"):
+        check_pod(pod, _host(kube_version="v1.34.0"))
+
+
 def test_pod_level_resources_are_refused_on_windows(pod_of: Pods) -> None:
     pod = pod_of(resources={"limits": {"cpu": "1"}})
     assert _refusal(pod, _host()).reason == "PodLevelResourcesNotSupported"

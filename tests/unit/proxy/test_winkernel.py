@@ -72,6 +72,16 @@ def test_source_ranges_and_hints_mean_nothing() -> None:
     assert found
 
 
+def test_the_internal_policy_came_late() -> None:
+    found = {
+        version: len(
+            plan(Features.of_version((13, 3), version), internal_local=True)["10.96.0.7"].backends
+        )
+        for version in ("v1.26.0", "1.26.1", "1.34.0")
+    }
+    assert found == {"v1.26.0": 2, "1.26.1": 1, "1.34.0": 1}
+
+
 def test_all_backends_have_the_port_of_the_last_one() -> None:
     # A load balancer of HNS has one internal port (kubernetes: pkg/proxy/winkernel/proxier.go).
     found = plan(backends=(LOCAL, Backend("10.244.2.2", 9090)))

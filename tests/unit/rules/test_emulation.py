@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from winkube.facts.node import NodeFeature, node_does
+from winkube.facts.table import load_table
+from winkube.facts.version import Version
 from winkube.rules.emulation import Emulation, emulation_of, load_emulation
 from winkube.rules.load import load_rules
 from winkube.rules.model import Enforced
@@ -43,3 +46,13 @@ def test_rules_of_other_versions_do_not_arise() -> None:
     assert "versions" in emulation_of(RULES["WIN-POD-038"]).apart
     assert "file" in emulation_of(RULES["WIN-NODE-011"]).apart
     assert emulation_of(RULES["WIN-VER-001"]) == Emulation()
+
+
+@pytest.mark.parametrize("entry", load_table("node-features"), ids=lambda entry: entry["feature"])
+def test_programs_of_a_node_change_with_the_version_as_the_rules_say(entry: dict[str, str]) -> None:
+    rule = RULES[entry.get("does") or entry["does not"]]
+    for minor in range(20, 38):
+        for patch in (0, 1, 6, 10, 13):
+            version = Version(1, minor, patch)
+            does = node_does(str(version), NodeFeature(entry["feature"]))
+            assert (version in rule.holds.kubernetes) is (does is ("does" in entry)), version

@@ -10,6 +10,8 @@ from typing import Any
 
 from winkube.api.quantity import parse_quantity
 from winkube.base.types import JsonObject
+from winkube.facts.node import NodeFeature, node_does
+from winkube.facts.version import SERVED
 from winkube.kubelet.errors import AdmissionError
 from winkube.kubelet.pod import identity
 from winkube.kubelet.spec.resources import pod_requests
@@ -27,6 +29,7 @@ class Host:
     used: Mapping[str, Fraction]
     pods: int
     ports: frozenset[tuple[str, str, int]] = frozenset()
+    kube_version: str = SERVED
 
 
 def check_pod(pod: JsonObject, host: Host) -> None:
@@ -55,7 +58,8 @@ def _check_os(pod: JsonObject, host: Host) -> None:
         raise AdmissionError(
             "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"
         )
-    if host.os == "windows" and pod["spec"].get("resources"):
+    refused = host.os == "windows" and pod["spec"].get("resources")
+    if refused and node_does(host.kube_version, NodeFeature.POD_RESOURCES_REFUSED):
         raise AdmissionError(
             "PodLevelResourcesNotSupported", "pod-level resources are not supported on Windows"
         )

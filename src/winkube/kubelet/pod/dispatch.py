@@ -121,6 +121,7 @@ class PodWorkers:
             used=used,
             pods=len(running),
             ports=frozenset(ports),
+            kube_version=config.kube_version,
         )
 
     async def _sweep(self) -> None:

@@ -93,6 +93,7 @@ class SimulatedNode:
                 used=self._used,
                 pods=len(self._requests),
                 ports=frozenset().union(*self._ports.values()),
+                kube_version=self._config.kube_version,
             ),
         )
         self.count(uid, pod)

@@ -12,9 +12,11 @@ from typing import Final
 from winkube.api.quantity import to_bytes
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
+from winkube.facts.node import NodeFeature, node_does
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.errors import KubeletError, VolumeError
 from winkube.kubelet.pod import identity
+from winkube.kubelet.spec.security import effective
 from winkube.kubelet.volume.atomic import File, write_files
 from winkube.kubelet.volume.hostpath import ensure_hostpath
 from winkube.kubelet.volume.local_path import ensure_local_path, is_local_path
@@ -82,6 +84,8 @@ class VolumeSetup:
         if kind == "emptyDir":
             self._ensure_empty_dir(pod, volume["emptyDir"] or {}, path)
             return Volume(path)
+        if kind == "projected":
+            self._check_owner(pod, volume["projected"] or {}, path)
         files = await build_files(pod, volume, source)
         path.mkdir(parents=True, exist_ok=True)
         if kind in ("secret", "projected"):
@@ -91,6 +95,18 @@ class VolumeSetup:
             files = {name: File(file.content) for name, file in files.items()}
         write_files(path, files, group=self._group(pod))
         return Volume(path, read_only=True)
+
+    def _check_owner(self, pod: JsonObject, projected: JsonObject, path: Path) -> None:
+        """Older kubelets give tokens to the user of all containers, which Windows cannot do."""
+        if not self.config.is_windows or not node_does(
+            self.config.kube_version, NodeFeature.TOKEN_OWNER_FAULT
+        ):
+            return
+        users = {effective(pod, each, "runAsUser") for each in identity.all_containers(pod)}
+        for part in projected.get("sources") or []:
+            if "serviceAccountToken" in part and len(users) == 1 and None not in users:
+                file = path / part["serviceAccountToken"]["path"]
+                raise KubeletError(f"chown {file}: not supported by windows")
 
     async def _host_path(
         self,
