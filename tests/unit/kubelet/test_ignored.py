@@ -6,7 +6,7 @@ the very same thing on a Windows node, and for another on a Linux node, if the f
 
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from winkube.kubelet.volume.hostpath import ensure_hostpath
 from winkube.kubelet.volume.mounts import build_mounts
 from winkube.kubelet.volume.payload import PayloadSource
 from winkube.kubelet.volume.volumes import Volume, VolumeSetup
+from winkube.linux import mount
 from winkube.rules.emulation import load_emulation
 from winkube.rules.engine import check
 from winkube.rules.model import Path as FieldPath
@@ -44,6 +45,12 @@ ONLY_STORED = {
     "WIN-POD-034", "WIN-POD-056", "WIN-POD-064", "WIN-SEC-018", "WIN-SEC-019", "WIN-SEC-021",
     "WIN-SEC-023", "WIN-SEC-025", "WIN-SEC-030", "WIN-SEC-031", "WIN-SEC-036", "WIN-SEC-055",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_mounts_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    mount.umount_all(tmp_path)  # run by root, tokens are kept in memory
 
 
 @pytest.mark.parametrize("rule", IGNORED)
@@ -149,7 +156,7 @@ async def test_a_windows_node_attaches_no_block_device(pod_of: Pods, config_of: 
 
 
 @pytest.mark.parametrize(
-    ("mount", "words"),
+    ("asked", "words"),
     [
         ({"readOnly": True, "recursiveReadOnly": "Enabled"}, "not supported by the runtime"),
         ({"recursiveReadOnly": "Enabled"}, "not read-only"),
@@ -164,9 +171,9 @@ async def test_a_windows_node_attaches_no_block_device(pod_of: Pods, config_of: 
     ],
 )
 def test_recursive_read_only_mounts_do_not_start(
-    pod_of: Pods, config_of: Configs, mount: JsonObject, words: str
+    pod_of: Pods, config_of: Configs, asked: JsonObject, words: str
 ) -> None:
-    mounts = [{"name": "v", "mountPath": "/v", **mount}]
+    mounts = [{"name": "v", "mountPath": "/v", **asked}]
     pod = pod_of(containers=[{"name": "main", "volumeMounts": mounts}])
     for os in ("windows", "linux"):
         with pytest.raises(StartError) as caught:
@@ -177,8 +184,8 @@ def test_recursive_read_only_mounts_do_not_start(
 
 
 def test_a_mount_is_recursively_read_only_if_possible(pod_of: Pods, config_of: Configs) -> None:
-    mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "IfPossible"}
-    pod = pod_of(containers=[{"name": "main", "volumeMounts": [mount]}])
+    asked = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "IfPossible"}
+    pod = pod_of(containers=[{"name": "main", "volumeMounts": [asked]}])
     container = pod["spec"]["containers"][0]
     (built,) = build_mounts(pod, container, {"v": Volume(Path("/v"))}, {}, config_of("windows"))
     assert built.readonly
