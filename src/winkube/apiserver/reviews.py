@@ -16,7 +16,7 @@ from winkube.apiserver.edge import Edge
 from winkube.apiserver.negotiate import negotiate
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry
-from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.admitted import Creation, require_types
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -42,6 +42,7 @@ _UNANSWERED: Final[dict[str, JsonObject]] = {
 class Reviews:
     def __init__(self, authorizer: Authorizer, tokens: TokenAuthority, registry: Registry) -> None:
         self._clock = registry.clock
+        self._schema = registry.schema
         self._admission = registry.admission
         self._authorizer = authorizer
         self._tokens = tokens
@@ -116,6 +117,7 @@ class Reviews:
         negotiate(call.request.headers.get("Accept", ""), tables=False)
         raw = await read_body(call.request)
         review = require_object(await decode_as(call.served.kind.kind, raw, call.request))
+        require_types(self._schema, call, review)
         review["status"] = dict(_UNANSWERED[call.served.kind.kind])
         options = WriteOptions.parse(call.user, call.query, "Create")
         creation = Creation(self._admission, call, review, options)

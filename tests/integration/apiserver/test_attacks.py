@@ -19,6 +19,7 @@ JSON_PATCH = "application/json-patch+json"
 MERGE = "application/merge-patch+json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 GROUP = "rbac.authorization.k8s.io"
+REVIEWS = "authorization.k8s.io/v1"
 
 
 @pytest.fixture
@@ -345,8 +346,10 @@ def test_bytes_that_are_no_text_in_the_path_are_answered(server: Any, api: Any) 
         ("binding", {"metadata": [1], "target": {"name": "n"}}),
         ("binding", {"metadata": {"annotations": {"a": 1}}, "target": {"name": "n"}}),
         ("binding", {"target": "n"}),
+        ("binding", {"metadata": {"name": "p"}, "target": {"name": 5}}),
         ("eviction", [1]),
         ("eviction", {"deleteOptions": [1]}),
+        ("eviction", {"metadata": {"name": "p"}, "deleteOptions": {"dryRun": "All"}}),
     ],
 )
 def test_parts_of_a_pod_of_the_wrong_types_are_bad_requests(
@@ -356,6 +359,22 @@ def test_parts_of_a_pod_of_the_wrong_types_are_bad_requests(
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     api("POST", pods, pod)
     assert api("POST", f"{pods}/p/{part}", body).status == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("authentication.k8s.io/v1/tokenreviews", {"token": 5}),
+        ("authentication.k8s.io/v1/tokenreviews", {"token": "x", "audiences": "y"}),
+        (f"{REVIEWS}/subjectaccessreviews", {"user": "a", "extra": {"a": 5}}),
+        (f"{REVIEWS}/subjectaccessreviews", {"user": "a", "groups": "system:masters"}),
+        (f"{REVIEWS}/selfsubjectaccessreviews", {"resourceAttributes": {"verb": 5}}),
+        (f"{REVIEWS}/selfsubjectrulesreviews", {"namespace": ["a"]}),
+    ],
+)
+def test_questions_of_the_wrong_types_are_bad_requests(api: Any, kind: str, spec: Any) -> None:
+    spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}, **spec}
+    assert api("POST", f"/apis/{kind}", {"spec": spec}).status == 400
 
 
 def test_connections_of_the_unknown_are_not_kept(server: Any) -> None:

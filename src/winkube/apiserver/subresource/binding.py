@@ -6,12 +6,12 @@ from aiohttp import web
 
 from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
 from winkube.api.meta import set_condition
-from winkube.apiserver.body import decode_typed, read_body, require_object
+from winkube.apiserver.body import decode_typed, read_body
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.update import ModifiedError, store_update
-from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.admitted import Creation, require_types
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -35,9 +35,7 @@ class Binding:
         options = WriteOptions.parse(call.user, call.query, "Create")
         raw = await read_body(call.request)
         binding = await decode_typed("Binding", "core", raw, call.request)
-        metadata = require_object(binding.get("metadata") or {})
-        _check_annotations(require_object(metadata.get("annotations") or {}))
-        require_object(binding.get("target") or {})
+        require_types(self._registry.schema, call, binding)
         creation = Creation(self._registry.admission, call, binding, options)
         await creation.admit()
         metadata = binding["metadata"]
@@ -78,12 +76,6 @@ class Binding:
         }
         set_condition(pod, condition, now)
         await store_update(self._registry, served, item, pod, options)
-
-
-def _check_annotations(notes: JsonObject) -> None:
-    """They become the pod's, which everybody reads as texts."""
-    if not all(isinstance(value, str) for value in notes.values()):
-        raise BadRequestError("metadata.annotations: texts are expected")
 
 
 def _node(binding: JsonObject) -> str:

@@ -8,7 +8,7 @@ from aiohttp import web
 from winkube.api.errors import BadRequestError, ConflictError, InternalError
 from winkube.api.meta import is_deleting, set_condition
 from winkube.api.selectors import from_label_selector
-from winkube.apiserver.body import decode_typed, read_body, require_object
+from winkube.apiserver.body import decode_typed, read_body
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
@@ -16,7 +16,7 @@ from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.delete import DeleteOptions, delete
 from winkube.apiserver.registry.update import ModifiedError, store_update
 from winkube.apiserver.served import Served
-from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.admitted import Creation, require_types
 from winkube.apiserver.subresource.binding import SUCCESS
 from winkube.apiserver.subresource.budget import (
     being_processed,
@@ -47,9 +47,8 @@ class Eviction:
             raise not_allowed()
         raw = await read_body(call.request)
         document = await decode_typed("Eviction", "policy", raw, call.request)
-        require_object(document.get("metadata") or {})
-        wanted = require_object(document.get("deleteOptions") or {})
-        options = DeleteOptions.parse(wanted, call.query)
+        require_types(self._registry.schema, call, document)
+        options = DeleteOptions.parse(document.get("deleteOptions") or {}, call.query)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         creation = Creation(self._registry.admission, call, document, write)
         await creation.admit()
