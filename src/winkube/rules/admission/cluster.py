@@ -86,6 +86,16 @@ def gather(nodes: Iterable[WindowsNode], version: str) -> Cluster:
     )
 
 
+def to_taint(taint: Taint) -> JsonObject:
+    key, value, effect = taint
+    return {"key": key, "value": value, "effect": effect}
+
+
+def tolerations_in(spec: JsonObject) -> list[JsonObject]:
+    listed = spec.get("tolerations")
+    return [each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)]
+
+
 def _read_taint(taint: Any) -> Taint:
     if not isinstance(taint, dict):
         return "", "", ""

@@ -9,6 +9,7 @@ from typing import Any
 
 from winkube.api.node_selector import is_tolerated
 from winkube.base.types import JsonObject
+from winkube.rules.admission.cluster import to_taint, tolerations_in
 from winkube.rules.admission.judge import Judge, is_refusal
 from winkube.rules.model import Path
 from winkube.rules.placement import OS_LABELS, place
@@ -38,17 +39,15 @@ def plan_placing(
 
 
 def _tolerate(spec: JsonObject, at: Path, judge: Judge) -> list[Operation]:
-    present = spec.get("tolerations")
-    own = [
-        each for each in (present if isinstance(present, list) else ()) if isinstance(each, dict)
-    ]
+    own = tolerations_in(spec)
     wanted: list[JsonObject] = []
-    for key, value, effect in judge.cluster.taints:
-        if not is_tolerated([*own, *wanted], {"key": key, "value": value, "effect": effect}):
+    for taint in judge.cluster.taints:
+        if not is_tolerated([*own, *wanted], to_taint(taint)):
+            key, value, effect = taint
             wanted.append({"key": key, "operator": "Equal", "value": value, "effect": effect})
     if not wanted:
         return []
-    if not present:
+    if not spec.get("tolerations"):
         return [_add((*at, "tolerations"), wanted)]
     return [_add((*at, "tolerations", "-"), each) for each in wanted]
 

@@ -38,4 +38,4 @@ def _line(found: list[Finding], targets: int) -> str:
         parts.append("on " + ", ".join(str(target) for target in first.targets[:3]))
     said = f"{rule.id}: {rule.english.title} ({'; '.join(parts)}). {rule.english.remedy}"
     clean = "".join(letter if letter.isprintable() else " " for letter in said)
-    return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 1] + "…"
+    return clean if len(clean) <= _LONGEST else clean[: _LONGEST - 3] + "..."

@@ -155,6 +155,10 @@ def test_errors_come_first() -> None:
 def test_the_taint_is_worth_a_word_only_where_all_windows_nodes_have_it() -> None:
     assert ids(ask(admission(is_tainted=True), declared())) == ["WIN-SCHED-006"]
     assert ids(ask(admission(is_tainted=False), declared())) == []
+    own = admission(is_tainted=True, taints=(("pool", "windows", "NoSchedule"),))
+    assert ids(ask(own, declared())) == ["WIN-SCHED-006"]
+    tolerant = declared(tolerations=[{"key": "pool", "operator": "Exists"}])
+    assert ids(ask(own, tolerant)) == []
 
 
 def test_what_fails_on_some_nodes_only_is_told_and_not_refused() -> None:
