@@ -20,7 +20,10 @@ ALIAS = re.compile(r"^type (\w+) ([\[\]\*\w\.]+)$", re.MULTILINE)
 FIELD = re.compile(r"^\t(?:(\w+)\s+)?([\w\*\[\]\.]+)(?:\s+`json:\"([^\"]*)\"[^`]*`)?\s*(?://.*)?$")
 SCALARS = {"string": "", "bool": False, "int": 0, "int32": 0, "int64": 0, "types.UID": ""}
 SPECIAL = {"resource.Quantity": "Q", "intstr.IntOrString": "O"}
-ROOTS = ("PodSpec", "EphemeralContainer", "PersistentVolumeClaimSpec", "PersistentVolumeSource")
+ROOTS = (
+    "PodSpec", "EphemeralContainer", "PersistentVolumeClaimSpec", "PersistentVolumeSource",
+    "FlowSchemaSpec", "PriorityLevelConfigurationSpec",
+)  # fmt: skip
 
 
 class Types:
@@ -85,8 +88,10 @@ class Reader:
 
 def main() -> None:
     kubernetes, api = (Path(folder) for folder in sys.argv[1:3])
-    internal = Types([(kubernetes / "pkg/apis/core/types.go").read_text()])
-    reader = Reader(internal, Types([(api / "core/v1/types.go").read_text()]))
+    groups = ("core", "flowcontrol")
+    internal = Types([(kubernetes / f"pkg/apis/{group}/types.go").read_text() for group in groups])
+    served = Types([(api / f"{group}/v1/types.go").read_text() for group in groups])
+    reader = Reader(internal, served)
     for root in ROOTS:
         reader.visit(root)
     made = reader.made.items()

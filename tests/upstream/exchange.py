@@ -19,6 +19,7 @@ from winkube.client.config import ClientConfig
 
 Json = Any
 Answers = list["Answer"]
+Address = str | Callable[[Answers], str]
 Body = Json | str | bytes | Callable[[Answers], Json]
 
 JSON: Final = "application/json"
@@ -30,8 +31,10 @@ APPLY: Final = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Step:
+    """``path`` may be a function of the answers so far, as the body may."""
+
     verb: str
-    path: str
+    path: Address
     body: Body = None
     type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -104,8 +107,13 @@ class Conversation:
 
 
 def _parsed(raw: bytes) -> Json:
+    """A document, the documents of a stream, or text."""
     try:
         return json.loads(raw)
+    except ValueError:
+        pass
+    try:
+        return [json.loads(line) for line in raw.splitlines()] or ""
     except ValueError:
         return raw.decode(errors="replace")
 
@@ -124,10 +132,11 @@ def run_case(talk: Conversation, case: Case, namespace: str) -> list[Json]:
     answers: Answers = []
     for step in case.steps:
         body = step.body(answers) if callable(step.body) else step.body
+        path = step.path(answers) if callable(step.path) else step.path
         answers.append(
             talk.ask(
                 step.verb,
-                _fill(step.path, namespace),
+                _fill(path, namespace),
                 _fill(body, namespace),
                 type=step.type,
                 headers=step.headers,
@@ -186,6 +195,11 @@ _OWN: Final = {
     "time": "<time>",
     "token": "<token>",
     "continue": "<continue>",
+    # Who built a server of what: the fields must be there, their values are its own.
+    "gitCommit": "<build>",
+    "gitTreeState": "<build>",
+    "goVersion": "<build>",
+    "compiler": "<build>",
 }
 # Long runs of one character, as tests of sizes have them, are told by their length.
 _RUN: Final = re.compile(r"(.)\1{255,}")
@@ -198,16 +212,18 @@ _TEXT: Final = (
     (re.compile(r"^127\.0\.0\.1:\d+$"), "<server>"),
     # An object shown in the middle of a sentence: the order of its fields is Go's structs'.
     (re.compile(r'(?<=patch: Invalid value: )"\{.*\}"(?=: )'), "<object>"),
-    (re.compile(r'(?<=^Invalid value: )"\{\\"apiVersion.*\}"(?=: )'), "<object>"),
+    (re.compile(r'(?<=^Invalid value: )"\{\\".*\}"(?=: )'), "<object>"),
     (re.compile(r"\bX509SHA256=[0-9a-f]{64}\b"), "X509SHA256=<digest>"),
     (re.compile(r"\bgenerated-[a-z0-9]{5}\b"), "generated-<random>"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
     (re.compile(r"in record \(\d+\)"), "in record (<version>)"),
+    (re.compile(r"version: \d+, current: \d+"), "version: <version>, current: <version>"),
+    (re.compile(r"resource version: \d+ \(\d+\)"), "resource version: <version> (<version>)"),
 )
 
 
 # What a moment ago is in a cell: no two runs take the same time.
-_AGE: Final = re.compile(r"^\d+m?s$")
+_AGE: Final = re.compile(r"^\d+[smhd](\d+[smh])?$")
 
 
 def normalise(value: Json, namespace: str) -> Json:
@@ -229,7 +245,8 @@ def normalise(value: Json, namespace: str) -> Json:
 
 
 def _own(key: str, entry: Json) -> Json:
-    return _OWN.get(key) if isinstance(entry, str) and entry else None
+    word = _OWN.get(key)
+    return word if isinstance(entry, str) and (entry or word == "<build>") else None
 
 
 def _hide_generated(made: dict[str, Json]) -> None:

@@ -7,6 +7,7 @@ import orjson
 
 from winkube.api.errors import BadRequestError
 from winkube.api.json_syntax import syntax_fault
+from winkube.api.written import read_loosely
 from winkube.base.types import JsonObject
 
 # Far deeper than any real object (a CRD schema reaches about 60), far from Python's own limit.
@@ -26,11 +27,22 @@ def parse_json(data: bytes) -> Any:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise MalformedError(syntax_fault(data.decode(errors="replace"))) from error
+        value = _parse_loosely(data, error)
     # Counting brackets costs nothing beside parsing, and almost every body stops here.
     if data.count(b"{") + data.count(b"[") > MAX_DEPTH and depth_of(value) > MAX_DEPTH:
         raise BadRequestError(f"json: exceeded max depth of {MAX_DEPTH}")
     return value
+
+
+def _parse_loosely(data: bytes, error: ValueError) -> Any:
+    """What is JSON for Go's decoder though our own parser refuses it."""
+    fault = syntax_fault(data.decode(errors="replace"))
+    if fault:
+        raise MalformedError(fault) from error
+    try:
+        return read_loosely(data)
+    except (ValueError, RecursionError):
+        raise MalformedError("exceeded max depth") from error
 
 
 def parse_object(data: bytes) -> JsonObject:
@@ -68,3 +80,10 @@ def clone(value: Any) -> Any:
     if kind is list:
         return [clone(child) for child in value]
     return value
+
+
+def in_order(value: Any) -> Any:
+    """The same with all keys sorted."""
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(child) for child in value] if isinstance(value, list) else value

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from winkube.api.go_text import quoted
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 
@@ -37,6 +38,7 @@ class Cause:
 class ApiError(WinkubeError):
     code: ClassVar[int] = 500
     reason: ClassVar[str] = "InternalError"
+    plain: ClassVar[bool] = False  # answered as text, not as a Status
 
     def __init__(self, message: str, *, details: JsonObject | None = None) -> None:
         super().__init__(message)
@@ -90,7 +92,7 @@ class NotFoundError(ApiError):
     @classmethod
     def of(cls, plural: str, name: str, *, group: str = "") -> "NotFoundError":
         return cls(
-            f"{_qualified(plural, group)} {_quoted(name)} not found",
+            f"{_qualified(plural, group)} {quoted(name)} not found",
             details=_ref(plural, name, group),
         )
 
@@ -103,7 +105,9 @@ class NoRouteError(NotFoundError):
 
 
 class NoPageError(NotFoundError):
-    """Outside of everything that speaks in objects: answered as plain text."""
+    """Outside of everything that speaks in objects."""
+
+    plain = True
 
     def __init__(self) -> None:
         super().__init__("404 page not found")
@@ -123,7 +127,7 @@ class AlreadyExistsError(ApiError):
     @classmethod
     def of(cls, plural: str, name: str, *, group: str = "") -> "AlreadyExistsError":
         return cls(
-            f"{_qualified(plural, group)} {_quoted(name)} already exists",
+            f"{_qualified(plural, group)} {quoted(name)} already exists",
             details=_ref(plural, name, group),
         )
 
@@ -133,7 +137,7 @@ class ConflictError(ApiError):
 
     @classmethod
     def of(cls, plural: str, name: str, cause: str, *, group: str = "") -> "ConflictError":
-        target = f"{_qualified(plural, group)} {_quoted(name)}"
+        target = f"{_qualified(plural, group)} {quoted(name)}"
         return cls(
             f"Operation cannot be fulfilled on {target}: {cause}",
             details=_ref(plural, name, group),
@@ -164,7 +168,7 @@ class InvalidError(ApiError):
         summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
         details = {**_ref(kind, name, group), "causes": [cause.to_json() for cause in causes]}
         return cls(
-            f"{_qualified(kind, group)} {_quoted(name)} is invalid: {summary}", details=details
+            f"{_qualified(kind, group)} {quoted(name)} is invalid: {summary}", details=details
         )
 
 
@@ -180,6 +184,16 @@ class UnexplainedError(ApiError):
     """What upstream's server answers when a part of it fails with a sentence and nothing more."""
 
     code, reason = 500, ""
+
+
+class NobodyError(ApiError):
+    """Parts of an identity to act as, and nobody to have them."""
+
+    plain = True
+
+    def __init__(self, path: str, parts: str) -> None:
+        text = f'"{path}": requested [{parts}] without impersonating a user'
+        super().__init__(f"Internal Server Error: {text}")
 
 
 class UnavailableError(ApiError):
@@ -204,10 +218,6 @@ def from_status(status: JsonObject) -> ApiError:
 
 def _qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
 
 
 def _ref(kind: str, name: str, group: str) -> JsonObject:

@@ -2,90 +2,88 @@
 
 import base64
 import binascii
-import json
+import functools
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, cast
 
+import orjson
+
 from winkube.api.errors import UndecodableError
-from winkube.api.go_text import printed, quoted
 from winkube.api.kinds import Kind
 from winkube.api.quantity import QuantityError, canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.api.time_text import is_micro_time, is_time, time_fault
+from winkube.api.written import WrittenObject, written
 from winkube.base.types import JsonObject
 
 _INT32: Final = 2**31
 _INT64: Final = 2**63
-# RFC 3339; the ranges are those Go's time.Parse enforces, month lengths aside.
-_TIME: Final = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
-    r"T([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
-    re.ASCII,
-)
+_MAX_REMARKS: Final = 100  # upstream's decoder keeps no more
 # Go's decoder skips them: base64 that was folded to lines is common in manifests.
 NEWLINES: Final = re.compile(r"[\r\n]")
 
 
 @dataclass(slots=True)
 class FieldReport:
-    unknown: list[str] = field(default_factory=list)
-    duplicates: list[str] = field(default_factory=list)
+    # What strict reading minds, a sentence each, in the order of the text.
+    remarks: list[str] = field(default_factory=list)
     type_errors: list[str] = field(default_factory=list)
     # The same, as somebody says who converts a tree instead of reading a text.
     conversion_errors: list[str] = field(default_factory=list)
-    # And as a server-side apply, which holds a tree against a schema.
-    schema_errors: list[str] = field(default_factory=list)
+    # Whether how a number is spelt matters, or a key that stands there twice.
+    needs_text: bool = False
+    # What ends the reading at once, whatever else was found before.
+    fatal: int | None = None
 
     @property
     def clean(self) -> bool:
-        return not (self.unknown or self.duplicates or self.type_errors)
+        return not (self.remarks or self.type_errors)
 
-    def strict_messages(self) -> list[str]:
-        """One sentence each, as a Warning header or joined into an error carries them."""
-        return [f'unknown field "{path}"' for path in self.unknown] + [
-            f'duplicate field "{path}"' for path in self.duplicates
-        ]
+    def remark(self, text: str) -> None:
+        if len(self.remarks) < _MAX_REMARKS and text not in self.remarks:
+            self.remarks.append(text)
 
-    def strict_error(self, kind: Kind) -> UndecodableError | None:
-        messages = self.strict_messages()
-        if not messages:
+    def strict_error(self, kind: Kind, before: Iterable[str] = ()) -> UndecodableError | None:
+        """``before`` is what was said about the text itself."""
+        remarks = [*before, *self.remarks]
+        if not remarks:
             return None
-        fault = f"strict decoding error: {', '.join(messages)}"
+        fault = f"strict decoding error: {', '.join(remarks)}"
         return UndecodableError(kind.kind, kind.version, fault)
 
     def type_error(self, kind: Kind, *, converting: bool = False) -> UndecodableError | None:
         if not self.type_errors:
             return None
-        fault = (self.conversion_errors if converting else self.type_errors)[0]
+        fault = self.conversion_errors[0] if converting else self.type_errors[self.fatal or 0]
         return UndecodableError(kind.kind, kind.version, fault)
 
 
-def check_fields(schema: Schema, kind: Kind, obj: Any, *, raw: bytes | None = None) -> FieldReport:
-    """With ``raw``, the JSON text it was parsed from, duplicate keys are found as well."""
+def check_fields(schema: Schema, kind: Kind, obj: Any) -> FieldReport:
     report = FieldReport()
     definition = schema.for_kind(kind.gvk)
     if definition is not None and not _fits(definition.shape, obj):
         _Reporter(report).visit(definition.shape, obj, _Place("", "", definition.go_name))
-    if raw is not None:
-        report.duplicates += repeated_keys(raw)
     return report
 
 
-def is_time(text: str) -> bool:
-    return _TIME.fullmatch(text) is not None
-
-
 def _fits_time(shape: Shape, value: Any) -> bool:
-    return type(value) is str and _TIME.fullmatch(value) is not None
+    return type(value) is str and is_time(value)
 
 
 def _fits_quantity(shape: Shape, value: Any) -> bool:
+    # How a fraction was spelt decides how it is kept: that is looked at with care.
+    return isinstance(value, (str, int)) and is_quantity(value)
+
+
+def is_quantity(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return False
     try:
-        canonical_quantity(value)
+        canonical_quantity(written(value))
     except QuantityError:
         return False
     return True
@@ -128,14 +126,21 @@ _FITS: Final[tuple[Callable[[Shape, Any], bool], ...]] = (
     lambda shape, value: type(value) is str,  # STRING
     lambda shape, value: type(value) is int and -_INT32 <= value < _INT32,
     lambda shape, value: type(value) is int and -_INT64 <= value < _INT64,
-    lambda shape, value: type(value) is int or type(value) is float,  # NUMBER
+    lambda shape, value: type(value) is int or isinstance(value, float),  # NUMBER
     lambda shape, value: type(value) is bool,
     _fits_bytes,
     _fits_time,
     _fits_quantity,
-    lambda shape, value: type(value) is int or type(value) is str,  # INT_OR_STRING
-    lambda shape, value: type(value) is dict,  # FREE_OBJECT
+    lambda shape, value: (  # INT_OR_STRING
+        type(value) is str or (type(value) is int and -_INT32 <= value < _INT32)
+    ),
+    lambda shape, value: isinstance(value, dict),  # FREE_OBJECT
+    lambda shape, value: type(value) is str and is_micro_time(value),
 )
+
+
+# Types with readers of their own: Go's decoder stops at what these cannot read.
+_OWN_READERS: Final = (Type.QUANTITY, Type.TIME, Type.MICRO_TIME, Type.INT_OR_STRING)
 
 
 def _fits(shape: Shape, value: Any) -> bool:
@@ -150,13 +155,25 @@ class _Place:
     path: str
     go_path: str
     struct: str
+    go_type: str = ""  # its name, where the type has one
 
-    def field(self, key: str, struct: str) -> "_Place":
+    def field(self, key: str, definition: Definition) -> "_Place":
         dot = "." if self.path else ""
-        return _Place(f"{self.path}{dot}{key}", f"{self.go_path}{dot}{key}", struct)
+        named = _go_types().get(definition.name, {}).get(key, "")
+        path, go_path = f"{self.path}{dot}{key}", f"{self.go_path}{dot}{key}"
+        return _Place(path, go_path, definition.go_name, named)
 
     def element(self, label: str) -> "_Place":
-        return _Place(f"{self.path}{label}", self.go_path, self.struct)
+        inner = self.go_type.removeprefix("[]") if self.go_type.startswith("[]") else ""
+        return _Place(f"{self.path}{label}", self.go_path, self.struct, inner)
+
+
+@functools.cache
+def _go_types() -> dict[str, dict[str, str]]:
+    """By definition and field; tools/go_types.py wrote it."""
+    path = Path(__file__).with_name("go_types.json")
+    types: dict[str, dict[str, str]] = orjson.loads(path.read_bytes())
+    return types
 
 
 class _Reporter:
@@ -172,36 +189,55 @@ class _Reporter:
             for index, child in enumerate(value):
                 self.visit(shape.item, child, place.element(f"[{index}]"))
         elif shape.type is Type.MAP and isinstance(value, dict) and shape.item:
-            for key, child in value.items():
+            for key, child in self._pairs(value, place):
                 self.visit(shape.item, child, place.element(f".{key}"))
+        elif shape.type is Type.QUANTITY and isinstance(value, float) and is_quantity(value):
+            self._report.needs_text = True
         elif not _fits(shape, value):
             message = _type_message(shape, value, place)
+            if self._report.fatal is None and shape.type in _OWN_READERS:
+                self._report.fatal = len(self._report.type_errors)
             self._report.type_errors.append(message)
-            self._report.conversion_errors.append(_conversion_message(shape, value, message))
-            self._report.schema_errors.append(_schema_message(shape, value, place.path))
+            self._report.conversion_errors.append(_conversion_message(shape, value, message, place))
 
     def _visit_object(self, definition: Definition, value: JsonObject, place: _Place) -> None:
         properties = definition.properties
-        for key, child in value.items():
+        for key, child in self._pairs(value, place, properties):
             shape = properties.get(key)
-            inner = place.field(key, definition.go_name)
+            inner = place.field(key, definition)
             if shape is None:
-                self._report.unknown.append(inner.path)
+                self._report.remark(f'unknown field "{inner.path}"')
             else:
                 self.visit(shape, child, inner)
 
+    def _pairs(
+        self, value: JsonObject, place: _Place, known: Mapping[str, Shape] | None = None
+    ) -> Iterable[tuple[str, Any]]:
+        """All that was written, remarking on keys written again."""
+        if not isinstance(value, WrittenObject):
+            yield from value.items()
+            return
+        seen: set[str] = set()
+        for key, child in value.pairs:
+            if key in seen and (known is None or key in known):
+                dot = "." if place.path else ""
+                self._report.remark(f'duplicate field "{place.path}{dot}{key}"')
+                self._report.needs_text = True
+            seen.add(key)
+            yield key, child
+
 
 def _type_message(shape: Shape, value: Any, place: _Place) -> str:
-    if shape.type is Type.QUANTITY and isinstance(value, (str, int, float)):
+    if shape.type is Type.QUANTITY:
         return _quantity_message(value)
-    if shape.type is Type.TIME and isinstance(value, str):
-        layout = "2006-01-02T15:04:05Z07:00"
-        return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
+    if shape.type in (Type.TIME, Type.MICRO_TIME) and isinstance(value, str):
+        return time_fault(value, micro=shape.type is Type.MICRO_TIME)
     if shape.type is Type.BYTES and isinstance(value, str):
         return f"illegal base64 data at input byte {_base64_fault(value)}"
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
     into = target or " into Go value"
-    return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {_go_type(shape)}"
+    wanted = place.go_type or _go_type(shape)
+    return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {wanted}"
 
 
 _TREES: Final = {
@@ -212,16 +248,23 @@ _TREES: Final = {
 _GO_KINDS: Final = {str: "string", int: "int64", float: "float64", bool: "bool", list: "slice"}
 
 
-def _conversion_message(shape: Shape, value: Any, message: str) -> str:
+def _conversion_message(shape: Shape, value: Any, message: str, place: _Place) -> str:
     found = _GO_KINDS.get(type(value), "map")
     if shape.type in _TREES:
         return _TREES[shape.type] + found
+    if shape.type is Type.BYTES:
+        text = isinstance(value, str)
+        return (
+            f"error decoding from json: {message}" if text else f"cannot restore slice from {found}"
+        )
+    if shape.type is Type.INT_OR_STRING:
+        return f"json: cannot unmarshal {_json_name(value, shape)} into Go value of type int32"
     if shape.type not in (Type.STRING, Type.INT32, Type.INT64, Type.NUMBER, Type.BOOL):
         return message
     wanted = _GO_TYPES[shape.type]
     number = type(value) in (int, float) and shape.type is not Type.BOOL
     if number and not (type(value) is float and wanted == "string"):
-        return f"cannot convert {found} to {wanted}"
+        return f"cannot convert {found} to {place.go_type or wanted}"
     return f"unrecognized type: {wanted}"
 
 
@@ -240,30 +283,15 @@ def _base64_fault(text: str) -> int:
     return len(text) - taken % 4
 
 
-_SCHEMA_TYPES: Final = {
-    Type.OBJECT: "map",
-    Type.MAP: "map",
-    Type.LIST: "list",
-    Type.INT32: "numeric (int or float)",
-    Type.INT64: "numeric (int or float)",
-    Type.NUMBER: "numeric (int or float)",
-    Type.BOOL: "boolean",
-}
-
-
-def _schema_message(shape: Shape, value: Any, path: str) -> str:
-    wanted = _SCHEMA_TYPES.get(shape.type, "string")
-    if wanted in ("map", "list"):
-        return f".{path}: expected {wanted}, got &{{{printed(value)}}}"
-    shown = quoted(value) if isinstance(value, str) else printed(value)
-    return f".{path}: expected {wanted}, got &value.valueUnstructured{{Value:{shown}}}"
+_WHOLE: Final = (Type.INT32, Type.INT64, Type.INT_OR_STRING)
 
 
 def _quantity_message(value: Any) -> str:
-    try:
-        canonical_quantity(value)
-    except QuantityError as error:
-        return error.message
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        try:
+            canonical_quantity(written(value))
+        except QuantityError as error:
+            return error.message
     return QuantityError(value).message
 
 
@@ -271,10 +299,10 @@ def _json_name(value: Any, shape: Shape) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
-        numeric = shape.type in (Type.INT32, Type.INT64)
-        return f"number {value}" if numeric else "number"
-    names: dict[type, str] = {str: "string", list: "array", dict: "object"}
-    return names[type(value)]
+        return f"number {written(value)}" if shape.type in _WHOLE else "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
 
 
 _GO_TYPES: Final = {
@@ -285,6 +313,7 @@ _GO_TYPES: Final = {
     Type.BOOL: "bool",
     Type.BYTES: "[]uint8",
     Type.TIME: "string",
+    Type.MICRO_TIME: "string",
     Type.QUANTITY: "string",
     Type.INT_OR_STRING: "int32",
     Type.FREE_OBJECT: "map[string]interface {}",
@@ -303,27 +332,15 @@ def _go_type(shape: Shape) -> str:
     return _GO_TYPES[shape.type]
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with the keys that occur twice."""
-
-
-def repeated_keys(raw: bytes) -> list[str]:
-    """Paths of keys written again, in the order of the text."""
-    try:
-        tree = json.loads(raw, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
-        return []
-    return list(_repeated_paths(tree, ""))
-
-
-def _repeated_paths(value: Any, path: str) -> Iterable[str]:
-    if isinstance(value, _Pairs):
+def repeated_keys(value: Any, path: str = "") -> Iterable[str]:
+    """Paths of keys written again in a text read with care, in its order."""
+    if isinstance(value, WrittenObject):
         dot, seen = f"{path}." if path else "", set()
-        for key, child in value:
+        for key, child in value.pairs:
             if key in seen:
                 yield f"{dot}{key}"
             seen.add(key)
-            yield from _repeated_paths(child, f"{dot}{key}")
+            yield from repeated_keys(child, f"{dot}{key}")
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            yield from _repeated_paths(child, f"{path}[{index}]")
+            yield from repeated_keys(child, f"{path}[{index}]")

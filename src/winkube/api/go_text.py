@@ -1,7 +1,9 @@
 """Values as Go prints them in error messages."""
 
-import json
-from typing import Any
+import math
+import re
+from decimal import Decimal
+from typing import Any, Final
 
 import orjson
 
@@ -16,12 +18,70 @@ def printed(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return _general(value) if isinstance(value, float) else str(value)
+
+
+def _general(number: float) -> str:
+    """As ``%v`` of a float64: the shortest digits, an exponent from a million on."""
+    if not math.isfinite(number):
+        return {"inf": "+Inf", "-inf": "-Inf"}.get(str(number), "NaN")
+    far = number and (abs(number) < 1e-4 or abs(number) >= 1e6)
+    return _scientific(number) if far else _decimal(number)
+
+
+def json_number(number: float) -> str:
+    """As Go's JSON encoder writes a float64."""
+    if not math.isfinite(number):
+        return str(number)
+    if number and (abs(number) < 1e-6 or abs(number) >= 1e21):
+        return re.sub(r"e-0(\d)$", r"e-\1", _scientific(number))
+    return _decimal(number)
+
+
+def _decimal(number: float) -> str:
+    text = format(Decimal(repr(number)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _scientific(number: float) -> str:
+    digits, _, exponent = format(Decimal(repr(number)).normalize(), "e").partition("e")
+    return f"{digits}e{exponent[0]}{exponent[1:].zfill(2)}"
+
+
+def go_syntax(value: Any) -> str:
+    """As ``%#v``, of what JSON can say."""
+    if isinstance(value, dict):
+        pairs = (f"{quoted(key)}:{go_syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(go_syntax, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
+    return quoted(value) if isinstance(value, str) else printed(value)
+
+
+_ESCAPES: Final = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+    "\v": "\\v", "\\": "\\\\", '"': '\\"',
+}  # fmt: skip
 
 
 def quoted(text: str) -> str:
-    """As ``%q``."""
-    return json.dumps(text, ensure_ascii=False)
+    """As ``%q``: what cannot be printed is escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_escaped, text))}"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    number = ord(char)
+    if number < 0x80:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def object_text(obj: Any) -> str:

@@ -16,7 +16,7 @@ class _Fault(Exception):  # noqa: N818 - a way out of the scanner, not an error 
 
 
 def syntax_fault(text: str) -> str:
-    """The decoder's sentence; the end of the input when nothing else is found."""
+    """The decoder's sentence; empty when it has nothing to say."""
     scanner = _Scanner(text)
     try:
         scanner.value()
@@ -25,7 +25,7 @@ def syntax_fault(text: str) -> str:
         return str(fault)
     except RecursionError:
         return "exceeded max depth"
-    return _END
+    return ""
 
 
 class _Scanner:

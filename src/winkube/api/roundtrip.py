@@ -11,6 +11,7 @@ from winkube.api.fields import NEWLINES
 from winkube.api.kinds import Kind
 from winkube.api.quantity import canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.api.written import written
 from winkube.base.types import JsonObject
 
 
@@ -47,6 +48,10 @@ _ZERO: Final = {
 }  # fmt: skip
 
 
+# Lists whose being empty is not the same as their being absent: validation refuses them so.
+_TELLING: Final = frozenset(
+    {("HPAScalingRules", "policies"), ("PodSecurityContext", "supplementalGroups")}
+)
 # What a round trip leaves as it is.
 _PLAIN: Final = frozenset(Type) - {
     Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY, Type.BYTES,
@@ -55,7 +60,7 @@ _PLAIN: Final = frozenset(Type) - {
 
 def _canonical(shape: Shape, value: Any) -> Any:
     if shape.type is Type.QUANTITY:
-        return canonical_quantity(value)
+        return canonical_quantity(written(value))
     return NEWLINES.sub("", value)
 
 
@@ -106,19 +111,24 @@ def _trip_object(definition: Definition, obj: JsonObject) -> None:
             continue
         kind = type(value)
         if kind is dict or kind is list:
-            if not value and shape.item is not None:
-                doomed.append(key)
-            else:
+            if value or shape.item is None:
                 _trip_value(shape, value)
+            elif (definition.go_name, key) not in _TELLING:
+                doomed.append(key)
         elif not value and key in definition.zeros:
             doomed.append(key)
         elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
             obj[key] = _canonical(shape, value)
     for key in doomed:
         del obj[key]
+    if definition.always:
+        _fill_zeros(definition, obj)
+
+
+def _fill_zeros(definition: Definition, obj: JsonObject) -> None:
     for key, zero in definition.always:
         if key not in obj:
-            obj[key] = zero_of(properties[key]) if type(zero) is dict else zero
+            obj[key] = zero_of(definition.properties[key]) if type(zero) is dict else zero
 
 
 def zero_of(shape: Shape) -> JsonObject:

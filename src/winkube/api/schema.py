@@ -43,6 +43,7 @@ class Type(IntEnum):
     QUANTITY = 11
     INT_OR_STRING = 12
     FREE_OBJECT = 13
+    MICRO_TIME = 14
 
 
 # Types whose JSON form is not that of a struct.
@@ -50,7 +51,7 @@ _SPECIAL: Final = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": Type.QUANTITY,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": Type.INT_OR_STRING,
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": Type.TIME,
-    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": Type.TIME,
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": Type.MICRO_TIME,
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": Type.FREE_OBJECT,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": Type.FREE_OBJECT,
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": Type.ANY,

@@ -65,17 +65,35 @@ def _merge_key(target: JsonObject, key: str, value: Any, definition: Definition 
     if value is None:
         target.pop(key, None)
         return
-    shape = _property(definition, key)
-    if isinstance(value, dict):
-        have = target.get(key)
-        target[key] = _merge_map(
-            have if isinstance(have, dict) else {}, value, shape.definition if shape else None
-        )
-    elif isinstance(value, list):
-        have = target.get(key)
-        target[key] = _merge_list(have if isinstance(have, list) else [], value, shape, key)
+    shape, have = _property(definition, key), target.get(key)
+    replaced = shape is not None and "replace" in shape.strategies
+    if isinstance(value, dict) and isinstance(have, dict) and not replaced:
+        target[key] = _merge_map(have, value, shape.definition if shape else None)
+    elif isinstance(value, list) and isinstance(have, list):
+        target[key] = _merge_list(have, value, shape, key)
     else:
-        target[key] = value
+        _take(target, key, value)
+
+
+def _take(target: JsonObject, key: str, value: Any) -> None:
+    """What has nothing to be merged with is taken as it is, less nulls and directives."""
+    if isinstance(value, dict) and _PATCH in value:
+        target.pop(key, None)
+    else:
+        target[key] = _without_directives(value)
+
+
+def _without_directives(value: Any) -> Any:
+    if isinstance(value, dict):
+        made: JsonObject = {}
+        for key, child in value.items():
+            if child is not None and not key.startswith("$"):
+                _take(made, key, child)
+        return made
+    if isinstance(value, list):
+        kept = [child for child in value if not (isinstance(child, dict) and _PATCH in child)]
+        return [_without_directives(child) for child in kept]
+    return value
 
 
 def _plain(patch: JsonObject, definition: Definition | None) -> JsonObject:

@@ -1,19 +1,16 @@
 """Request bodies: bounded in size and depth, JSON or YAML, duplicates noticed.
 
-Nothing here knows kinds. A body that is not an object, nests too deep or uses YAML aliases is
-refused with a 400, a long one with a 413, before any other code sees it.
+Nothing here knows kinds. A body that is not an object or nests too deep is refused with a 400, a
+long one with a 413, before any other code sees it.
 """
 
 import asyncio
-import re
-from collections.abc import Hashable
 from typing import Any, Final
 
 import orjson
-import yaml
 from aiohttp import web
 
-from winkube.api.decode import MAX_DEPTH, MalformedError, parse_json
+from winkube.api.decode import MalformedError, parse_json
 from winkube.api.errors import (
     BadRequestError,
     GatewayTimeoutError,
@@ -23,6 +20,7 @@ from winkube.api.errors import (
 )
 from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
 from winkube.apiserver.typed import header_fault, unrecognized
+from winkube.apiserver.yaml_document import parse_yaml
 from winkube.base.types import JsonObject
 
 MAX_BODY: Final = 3 * 1024 * 1024
@@ -31,7 +29,6 @@ _JSON_TYPES: Final = frozenset({"application/json", "", "application/octet-strea
 _YAML_TYPES: Final = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 # Above this size YAML is parsed on a thread: the parser would hold up every other request.
 _YAML_INLINE: Final = 32 * 1024
-_MAX_NUMBER: Final = 64
 
 
 async def read_body(request: web.BaseRequest) -> bytes:
@@ -118,67 +115,6 @@ def require_object(document: Any) -> JsonObject:
             "json parse error: json: cannot unmarshal into Go value of type struct"
         )
     return document
-
-
-class _Loader(yaml.CSafeLoader):
-    """Plain data only: no aliases (they can explode), no timestamps (they stay strings)."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
-        mapping = super().construct_mapping(node, deep=deep)
-        return {
-            str(key) if not isinstance(key, str) else key: value for key, value in mapping.items()
-        }
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [entry for entry in resolvers if entry[0] != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _construct_number(loader: _Loader, node: Any) -> Any:
-    """A long number takes time by the square of its length, and JSON could not carry it."""
-    if len(node.value) > _MAX_NUMBER:
-        raise yaml.constructor.ConstructorError(None, None, "a number is too long", node.start_mark)
-    plain = yaml.CSafeLoader.yaml_constructors[node.tag]
-    return plain(loader, node)
-
-
-# The shortest words for yes and no are words of YAML 1.1 that the Python reader does not know.
-for _letter in "yYnN":
-    _Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), [_letter])
-_Loader.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
-
-for _tag in ("int", "float"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _construct_number)
-
-
-def parse_yaml(data: bytes) -> Any:
-    depth = 0
-    try:
-        for event in yaml.parse(data, Loader=_Loader):
-            if isinstance(event, yaml.AliasEvent):
-                raise BadRequestError("yaml: aliases are not accepted in requests")
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise BadRequestError(f"yaml: nests deeper than {MAX_DEPTH} levels")
-        # Safe: _Loader derives from the safe loader. YAML has values that JSON has not (dates,
-        # bytes, sets, numbers of any length): what comes out of here is what JSON can say.
-        return orjson.loads(orjson.dumps(yaml.load(data, Loader=_Loader)))
-    except yaml.MarkedYAMLError as error:
-        fault = _yaml_fault(error)
-        raise MalformedError(fault, fault) from error
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
-        raise BadRequestError(f"error converting YAML to JSON: yaml: {error}") from error
-
-
-def _yaml_fault(error: yaml.MarkedYAMLError) -> str:
-    """As Go's reader says it: where what it was reading began, unless that is the first line."""
-    lines = [mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None]
-    line = next((line for line in lines if line), 0)
-    line += bool(line) and isinstance(error, yaml.scanner.ScannerError)
-    return f"yaml: {f'line {line}: ' * bool(line)}{error.problem}"
 
 
 def may_repeat_keys(data: bytes, document: Any, more: int = 0) -> bool:

@@ -5,7 +5,7 @@ import bisect
 import itertools
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
@@ -14,7 +14,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict, MutableMultiMapping
 
-from winkube.api.errors import ApiError, MethodNotAllowedError, NoPageError
+from winkube.api.errors import ApiError, MethodNotAllowedError
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.negotiate import JSON, PLAIN, YAML, Output, parse_accept
 from winkube.apiserver.served import Served
@@ -27,6 +27,7 @@ _CHUNK: Final = 256 * 1024
 _MAX_WARNINGS: Final = 4 * 1024
 _MAX_WARNING: Final = 256
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+Page = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 _NO_CACHE: Final = "no-cache, private"
 
 
@@ -155,7 +156,7 @@ def reply_json(document: JsonObject, status: int = 200, content_type: str = JSON
 
 
 def reply_error(error: ApiError, accept: str = "") -> web.Response:
-    if isinstance(error, NoPageError):
+    if error.plain:
         headers = {"X-Content-Type-Options": "nosniff"}
         return web.Response(text=f"{error.message}\n", status=error.code, headers=headers)
     document = error.to_status()
@@ -182,3 +183,14 @@ def not_allowed() -> MethodNotAllowedError:
     return MethodNotAllowedError(
         "the server does not allow this method on the requested resource", details={}
     )
+
+
+def only_read(page: Page) -> Page:
+    """A page that nothing but GET is for."""
+
+    async def read(request: web.BaseRequest, path: str) -> web.StreamResponse:
+        if request.method != "GET":
+            raise not_allowed()
+        return await page(request, path)
+
+    return read

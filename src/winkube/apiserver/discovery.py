@@ -10,8 +10,9 @@ from aiohttp import web
 
 from winkube.api.errors import NoPageError, NoRouteError
 from winkube.api.kinds import Kind, KindTable
-from winkube.apiserver.call import reply_json
+from winkube.apiserver.call import only_read, reply_json
 from winkube.apiserver.edge import Edge
+from winkube.apiserver.health import health_paths
 from winkube.apiserver.negotiate import JSON, negotiate, parse_accept
 from winkube.apiserver.spoken import subresource_kind
 from winkube.base.types import JsonObject
@@ -81,6 +82,12 @@ class ExtraGroups(Protocol):
     def aggregated(self) -> list[JsonObject]: ...
 
 
+_PAGES: Final = (
+    "/.well-known/openid-configuration", "/metrics", "/metrics/slis", "/openapi/v2",
+    "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version",
+)  # fmt: skip
+
+
 class Discovery:
     """Documents are made once; only groups of other servers come and go while the server runs."""
 
@@ -99,10 +106,11 @@ class Discovery:
 
     def install(self, edge: Edge) -> None:
         for path in ("/api", "/api/"):
-            edge.add_page(path, self.core)
+            edge.add_page(path, only_read(self.core))
         for path in ("/apis", "/apis/"):
             edge.add_page(path, self.groups)
-        edge.add_page("/", self.paths)
+        for path in ("/", "/index.html"):
+            edge.add_page(path, self.paths)
         edge.add_tree("/apis/", self.group)
         for group, versions in self._versions.items():
             if group:
@@ -110,8 +118,8 @@ class Discovery:
                 edge.add_page(f"/apis/{group}/", self.group)
             for version in versions:
                 root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-                edge.add_page(root, self.resources)
-                edge.add_page(root + "/", self.resources)
+                edge.add_page(root, only_read(self.resources))
+                edge.add_page(root + "/", only_read(self.resources))
 
     async def core(self, request: web.BaseRequest, path: str) -> web.Response:
         aggregated = self._aggregate(request, core=True)
@@ -161,15 +169,14 @@ class Discovery:
         )
 
     async def paths(self, request: web.BaseRequest, path: str) -> web.Response:
-        listed = ["/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/"]
+        listed = ["/api", "/api/v1", "/apis", "/apis/"]
         for group in self._ordered():
             listed.append(f"/apis/{group}")
             listed += [f"/apis/{group}/{version}" for version in self._versions[group]]
         for extra in self._extra.groups():
             versions = [f"/apis/{entry['groupVersion']}" for entry in extra["versions"]]
             listed += [f"/apis/{extra['name']}", *versions]
-        listed += ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
-        return reply_json({"paths": sorted([*listed, "/openid/v1/jwks", "/readyz", "/version"])})
+        return reply_json({"paths": sorted([*listed, *_PAGES, *health_paths()])})
 
     def _ordered(self) -> list[str]:
         rank = {group: index for index, group in enumerate(_FIRST)}

@@ -282,7 +282,7 @@ def _verb(method: str, target: Target, query: Mapping[str, str]) -> str:
     if method in ("GET", "HEAD"):
         if target.subresource:
             return "get"
-        if target.watch or ("watch" in query and is_watch(dict(query))):
+        if target.watch or (not target.name and "watch" in query and is_watch(dict(query))):
             return "watch"
         return "get" if target.name else "list"
     if method == "DELETE":

@@ -77,11 +77,17 @@ def negotiate(header: str, *, many: bool = False, tables: bool = True) -> Output
         if output is not None and (tables or output.shape != "Table"):
             return output
     if any(entry.media in _PRODUCED for entry in entries):
-        raise NotAcceptableError(f"only the following media types are accepted: {_NAMES}")
+        # Protobuf is read here, not written: upstream would answer who accepts nothing else.
+        names = f"{JSON}, {YAML}" if _asks_protobuf_alone(entries) else _NAMES
+        raise NotAcceptableError(f"only the following media types are accepted: {names}")
     names = f"{_NAMES}, {_STREAM_NAMES}" if many else _NAMES
     raise NotAcceptableError(
         f"406: Not Acceptable\n\nAvailable representations: {names}", details={}
     )
+
+
+def _asks_protobuf_alone(entries: tuple[MediaRange, ...]) -> bool:
+    return all(entry.media not in _PRODUCED - {_PROTOBUF} for entry in entries)
 
 
 def _output(entry: MediaRange) -> Output | None:

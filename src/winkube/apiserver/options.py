@@ -29,12 +29,14 @@ class WriteOptions:
     def parse(
         cls, user: User, query: Mapping[str, str], operation: str, *, apply: bool = False
     ) -> "WriteOptions":
-        if not query:
-            return cls(user=user, applies=apply)
+        if not query and not apply:
+            return cls(user=user)
         problems = Problems()
         if operation == "Patch" and not apply and "force" in query:
             problems.forbidden("force", "may not be specified for non-apply patch")
         manager = query.get("fieldManager", "")
+        if apply and not manager:
+            problems.required("fieldManager", "is required for apply patch")
         _check_manager(manager, problems)
         dry_run = query.get("dryRun")
         if dry_run not in (None, "All"):

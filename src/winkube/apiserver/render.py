@@ -65,7 +65,7 @@ class Renderer:
             "apiVersion": f"{_META_GROUP}/{output.version}",
             "metadata": {},
             "columnDefinitions": columns(kind),
-            "rows": [self._row(kind, item, output, include) for item in items],
+            "rows": [self._row(kind, item, output, include) for item in _in_order(kind, items)],
         }
 
     def _row(self, kind: Kind, item: Item, output: Output, include: str) -> JsonObject:
@@ -76,6 +76,13 @@ class Renderer:
         elif include != "None":
             row["object"] = _partial(obj, output)
         return row
+
+
+def _in_order(kind: Kind, items: Sequence[Item]) -> Sequence[Item]:
+    """Flow schemas are shown in the order they are tried."""
+    if kind.kind != "FlowSchema":
+        return items
+    return sorted(items, key=lambda item: (item.load()["spec"]["matchingPrecedence"], item.name))
 
 
 def partial(item: Item, output: Output) -> JsonObject:

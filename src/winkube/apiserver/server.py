@@ -16,6 +16,7 @@ from winkube.apiserver.cache import Cache
 from winkube.apiserver.compaction import Compaction
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
+from winkube.apiserver.flow_control import FlowControl
 from winkube.apiserver.patience import Patience
 from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
@@ -55,6 +56,8 @@ class ApiServer:
                 tasks.append(group.create_task(keeping, name="system-objects"))
                 records = ServiceRecords(parts.registry, self._config.service_cidr)
                 tasks.append(group.create_task(records.run(), name="service-records"))
+                flow = FlowControl(parts.registry)
+                tasks.append(group.create_task(flow.run(), name="flow-control"))
                 tasks.append(group.create_task(parts.tracking.run(), name="token-tracking"))
                 await self._serve(parts)
             finally:

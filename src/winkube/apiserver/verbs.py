@@ -6,6 +6,7 @@ from aiohttp import web
 
 from winkube.api.decode import MalformedError
 from winkube.api.errors import BadRequestError, UnexplainedError
+from winkube.api.kinds import Kind
 from winkube.apiserver.body import decode, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
@@ -16,7 +17,7 @@ from winkube.apiserver.registry.apply import apply
 from winkube.apiserver.registry.core import Registry, get, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
-from winkube.apiserver.registry.listing import ListParams, Selection, list_items
+from winkube.apiserver.registry.listing import ListParams, Selection, list_items, too_large
 from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
 from winkube.apiserver.registry.strategy import put_creates, returns_deleted
 from winkube.apiserver.registry.update import (
@@ -72,6 +73,9 @@ class Verbs:
         version = call.query.get("resourceVersion") if call.query else None
         if version:
             check_version(version, "resourceVersion: Invalid value: ")
+            current = self._registry.storage.cache.revision
+            if int(version) > current:
+                raise too_large(int(version), current)
         return self.answer(call, get(call.served, *call.place))
 
     async def list(self, call: Call) -> web.StreamResponse:
@@ -152,9 +156,7 @@ class Verbs:
         options = DeleteOptions.parse(await self._delete_body(call), call.query)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
-        kind = call.served.kind
-        if (kind.group, kind.plural) == ("batch", "jobs") and not options.says_propagation:
-            write.warnings.append(_JOB_PODS_STAY)
+        _warn_of_pods(call.served.kind, options, write)
         outcome = await delete(self._registry, call.served, call.place, options, write)
         return self._deleted(call, outcome, options)
 
@@ -204,6 +206,8 @@ class Verbs:
         selection = Selection.parse(served, call.query)
         result = list_items(served, self._registry.storage.cache.revision, params, selection)
         write = WriteOptions(call.user, dry_run=options.dry_run)
+        call.warnings = write.warnings
+        _warn_of_pods(served.kind, options, write)
         for item in result.items:
             if served.cache.get(item.key) is None:
                 continue
@@ -211,6 +215,11 @@ class Verbs:
             await delete(self._registry, served, place, options, write)
         pieces = self._renderer.listing(served.kind, result, call.output, call.include)
         return await reply_large(call, pieces)
+
+
+def _warn_of_pods(kind: Kind, options: DeleteOptions, write: WriteOptions) -> None:
+    if (kind.group, kind.plural) == ("batch", "jobs") and not options.says_propagation:
+        write.warnings.append(_JOB_PODS_STAY)
 
 
 def is_watch(query: dict[str, str]) -> bool:

@@ -46,13 +46,14 @@ class WatchParams:
     timeout: int = 0
     bookmarks: bool = False
     initial: bool = False
+    only_changes: bool = False  # whatever is there, wherever the watch begins
 
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> "WatchParams":
         initial = query.get("sendInitialEvents", "")
         match = query.get("resourceVersionMatch", "")
         problems, path = Problems(), "resourceVersionMatch"
-        if initial and not match:
+        if initial and match != "NotOlderThan":
             text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             problems.forbidden(path, text)
         elif match and not initial:
@@ -69,6 +70,7 @@ class WatchParams:
             timeout=parse_count(query.get("timeoutSeconds", "")),
             bookmarks=parse_bool(query.get("allowWatchBookmarks", "")),
             initial=parse_bool(initial),
+            only_changes=bool(initial) and not parse_bool(initial),
         )
 
 
@@ -105,7 +107,10 @@ class WatchServer:
         self, call: Call, stream: "_Stream", params: WatchParams, folder: str
     ) -> Iterator[bytes]:
         cache = call.served.cache
-        if params.initial or params.version in ("", "0"):
+        unversioned = params.version in ("", "0")
+        if unversioned and params.only_changes:
+            return
+        if params.initial or unversioned:
             for item in cache.items(folder):
                 if stream.selection.matches(item_as_served(call.served, item)):
                     yield stream.frame("ADDED", item)

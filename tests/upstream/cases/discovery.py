@@ -96,4 +96,51 @@ CASES = [
         ]
         + [Step(verb, "/healthz") for verb in ("POST", "PUT", "DELETE")],
     ),
+    Case(
+        "the index and the version",
+        [Step("GET", path) for path in ("/", "/index.html", "/version", "/version/")],
+    ),
+    Case(
+        "health in words",
+        [
+            Step("GET", f"/{page}{query}")
+            for page in ("healthz", "livez", "readyz")
+            for query in (
+                "?verbose",
+                "?verbose=false",
+                "/",
+                "?exclude=etcd",
+                "?exclude=nothing",
+                "?verbose&exclude=etcd",
+                "?verbose&exclude=etcd&exclude=nothing",
+            )
+        ],
+    ),
+    Case(
+        "single checks",
+        [
+            Step("GET", f"/{page}/{check}{query}")
+            for page in ("healthz", "livez", "readyz")
+            for check in (
+                "log",
+                "etcd-readiness",
+                "informer-sync",
+                "poststarthook/rbac/bootstrap-roles",
+                "poststarthook/bootstrap-controller",
+                "autoregister-completion",
+                "shutdown",
+                "nothing",
+                "poststarthook",
+            )
+            for query in ("", "?verbose")
+        ],
+    ),
+    Case(
+        "other verbs on pages",
+        [
+            Step(verb, path)
+            for path in ("/", "/version", "/api", "/apis", "/apis/apps", "/apis/apps/v1", "/livez")
+            for verb in ("POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS")
+        ],
+    ),
 ]

@@ -146,6 +146,8 @@ CASES = [
         {"preemptionPolicy": "Sometimes"},
         {"preemptionPolicy": "PreemptLowerPriority"},
         {"runtimeClassName": "nobody"},
+        {"runtimeClassName": ""},
+        {"runtimeClassName": None},
         {"runtimeClassName": "No_body"},
     ),
 ]

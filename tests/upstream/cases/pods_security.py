@@ -220,6 +220,8 @@ CASES = [
         {"securityContext": {"fsGroupChangePolicy": "Never"}},
         {"securityContext": {"supplementalGroups": [-1, 5, 1 << 31]}},
         {"securityContext": {"supplementalGroups": []}},
+        {"securityContext": {"supplementalGroups": []}, "os": {"name": "windows"}},
+        {"securityContext": {"supplementalGroups": None}, "os": {"name": "windows"}},
         {"securityContext": {"supplementalGroupsPolicy": "Strict"}},
         {"securityContext": {"supplementalGroupsPolicy": "Loose"}},
         {"securityContext": {"seLinuxChangePolicy": "MountOption"}},

@@ -141,6 +141,8 @@ def default_endpoints(obj: JsonObject) -> None:
 
 def default_limit_range(obj: JsonObject) -> None:
     for item in (obj.get("spec") or {}).get("limits") or ():
+        for field in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
+            round_list(item.get(field))
         if item.get("type") != "Container":
             continue
         caps, asked = dict(item.get("default") or {}), dict(item.get("defaultRequest") or {})
@@ -150,6 +152,10 @@ def default_limit_range(obj: JsonObject) -> None:
         for field, quantities in (("default", caps), ("defaultRequest", asked)):
             if quantities:
                 item[field] = quantities
+
+
+def default_quota(obj: JsonObject) -> None:
+    round_list((obj.get("spec") or {}).get("hard"))
 
 
 def default_replication_controller(obj: JsonObject) -> None:

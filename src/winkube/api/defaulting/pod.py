@@ -69,7 +69,9 @@ def default_pod_spec(spec: JsonObject) -> None:
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("dnsPolicy", "ClusterFirst")
-    spec.setdefault("securityContext", {})
+    context = spec.setdefault("securityContext", {})
+    if (spec.get("os") or {}).get("name") != "windows" and not context.get("supplementalGroups"):
+        context.pop("supplementalGroups", None)  # empty, which only Windows minds
     spec.setdefault("schedulerName", "default-scheduler")
     # The old name of the field is kept in step for old readers.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")

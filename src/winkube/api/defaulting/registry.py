@@ -21,6 +21,7 @@ DEFAULTS: Final[Mapping[tuple[str, str], Callable[[JsonObject], None]]] = {
     ("", "PersistentVolumeClaim"): core.default_claim,
     ("", "Endpoints"): core.default_endpoints,
     ("", "LimitRange"): core.default_limit_range,
+    ("", "ResourceQuota"): core.default_quota,
     ("", "ReplicationController"): core.default_replication_controller,
     ("apps", "Deployment"): workload.default_deployment,
     ("apps", "ReplicaSet"): workload.default_replica_set,

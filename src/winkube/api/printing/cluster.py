@@ -233,7 +233,7 @@ def _flow_schema(obj: JsonObject, now: float) -> list[Any]:
 
 def _priority_level(obj: JsonObject, now: float) -> list[Any]:
     spec = spec_of(obj)
-    limited = spec.get("limited") or spec.get("exempt") or {}
+    limited = spec.get("limited") or {}
     queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
     sizes = [queuing.get(field) or NONE for field in ("queues", "handSize", "queueLengthLimit")]
     shares = limited.get("nominalConcurrencyShares")

@@ -69,7 +69,8 @@ def validate_attributes_class(obj: JsonObject, problems: Problems) -> None:
     if not driver:
         problems.required("driverName")
     else:
-        problems.all_invalid("driverName", driver, names.label_key_problems(driver.lower()))
+        lower = driver.lower()
+        problems.all_invalid("driverName", lower, names.label_key_problems(lower))
     parameters = obj.get("parameters") or {}
     check_parameters(parameters, "parameters", problems)
     if not parameters:
@@ -88,7 +89,9 @@ def check_parameters(parameters: JsonObject, path: str, problems: Problems) -> N
 
 
 def validate_attributes_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    validate_attributes_class(new, problems)
     for field in ("driverName", "parameters"):
         if new.get(field) != old.get(field):
             problems.forbidden(field, f"updates to {field} are forbidden.")
+    # Upstream looks at the object for creations and updates, and once more for updates.
     validate_attributes_class(new, problems)

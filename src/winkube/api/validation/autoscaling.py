@@ -18,7 +18,7 @@ _POPULATE: Final = "must populate information for the given metric source"
 _ONLY: Final = "must populate the given metric source only"
 
 
-def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:
+def validate_autoscaler(obj: JsonObject, problems: Problems, *, new: bool = False) -> None:
     spec = obj.get("spec") or {}
     low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     if low is not None and low < 1:
@@ -28,6 +28,8 @@ def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:
     if low is not None and high < low:
         problems.invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
     _check_reference(spec.get("scaleTargetRef") or {}, "spec.scaleTargetRef", problems)
+    if new:
+        _check_group(obj, problems)
     metrics = spec.get("metrics") or _older_metrics(spec)
     for index, metric in enumerate(metrics):
         _check_metric(metric, f"spec.metrics[{index}]", problems)
@@ -44,8 +46,7 @@ def validate_autoscaler(obj: JsonObject, problems: Problems) -> None:
 
 
 def validate_new_autoscaler(obj: JsonObject, problems: Problems) -> None:
-    validate_autoscaler(obj, problems)
-    _check_group(obj, problems)
+    validate_autoscaler(obj, problems, new=True)
 
 
 def _check_group(obj: JsonObject, problems: Problems) -> None:

@@ -117,7 +117,7 @@ def _check_expression(expression: JsonObject, path: str, problems: Problems) -> 
     operator, values = expression.get("operator") or "", expression.get("values") or ()
     check_set_operator(operator, values, path, problems)
     if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+        problems.invalid_enum(f"{path}.operator", operator, "not a valid selector operator")
     check_label_key(expression.get("key") or "", f"{path}.key", problems)
     check_label_values(values, f"{path}.values", problems)
 

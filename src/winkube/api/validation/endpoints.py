@@ -82,14 +82,18 @@ def _check_port(port: JsonObject, path: str, problems: Problems, *, named: bool)
 def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:
     kind, endpoints = obj.get("addressType"), obj.get("endpoints") or ()
     check_one_of(kind, _ADDRESS_TYPES, "addressType", problems)
+    _check_slice_ports(obj.get("ports") or [], problems)
     if len(endpoints) > _MAX_ENDPOINTS:
         problems.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
         return
     for index, endpoint in enumerate(endpoints):
-        _check_slice_addresses(endpoint, kind, f"endpoints[{index}]", problems)
-    ports = obj.get("ports") or ()
+        _check_endpoint(endpoint, kind, f"endpoints[{index}]", problems)
+
+
+def _check_slice_ports(ports: list[JsonObject], problems: Problems) -> None:
     if len(ports) > _MAX_PORTS:
         problems.too_many("ports", len(ports), _MAX_PORTS)
+        return
     seen: set[str] = set()
     for index, port in enumerate(ports):
         here, name = f"ports[{index}]", port.get("name") or ""
@@ -99,25 +103,51 @@ def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:
             problems.duplicate(f"{here}.name", name)
         seen.add(name)
         check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+        if port.get("appProtocol") is not None:
+            check_label_key(port["appProtocol"], f"{here}.appProtocol", problems)
 
 
-def _check_slice_addresses(endpoint: JsonObject, kind: Any, path: str, problems: Problems) -> None:
+def _check_endpoint(endpoint: JsonObject, kind: Any, path: str, problems: Problems) -> None:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         problems.required(f"{path}.addresses", "must contain at least 1 address")
     elif len(addresses) > _MAX_ADDRESSES:
         problems.too_many(f"{path}.addresses", len(addresses), _MAX_ADDRESSES)
     for index, address in enumerate(addresses):
-        here = f"{path}.addresses[{index}]"
-        if kind == "FQDN":
-            problems.all_invalid(here, address, names.dns_subdomain_problems(address))
-        elif not is_ip(address):
+        _check_slice_address(address, kind, f"{path}.addresses", index, problems)
+    node, host = endpoint.get("nodeName"), endpoint.get("hostname")
+    if node is not None:
+        problems.all_invalid(f"{path}.nodeName", node, names.dns_subdomain_problems(node))
+    if host is not None:
+        problems.all_invalid(f"{path}.hostname", host, names.dns_label_problems(host))
+
+
+def _check_slice_address(
+    address: str, kind: Any, path: str, index: int, problems: Problems
+) -> None:
+    here = f"{path}[{index}]"
+    if kind == "FQDN":
+        _check_domain(address, here, problems)
+    elif kind in ("IPv4", "IPv6"):
+        if not is_ip(address):
             check_ip(address, here, problems)
-        else:
-            version = "IPv6" if ":" in address else "IPv4"
-            if kind != version:
-                problems.invalid(here, address, f"must be an {kind} address")
-            check_endpoint_ip(address, here, problems)
+            return
+        if kind != ("IPv6" if ":" in address else "IPv4"):
+            problems.invalid(path, address, f"must be an {kind} address")
+        check_endpoint_ip(address, here, problems)
+
+
+def _check_domain(name: str, path: str, problems: Problems) -> None:
+    if not name:
+        problems.required(path)
+        return
+    bare = name.removesuffix(".")
+    details = names.dns_subdomain_problems(bare)
+    if details:
+        problems.invalid(path, bare, ",".join(details))
+    elif "." not in bare:
+        text = "should be a domain with at least two segments separated by dots"
+        problems.invalid(path, bare, text)
 
 
 def validate_endpoint_slice_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:

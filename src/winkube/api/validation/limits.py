@@ -149,7 +149,7 @@ def _check_operator(expression: JsonObject, path: str, problems: Problems) -> No
             )
             problems.invalid(f"{path}.values", values, text)
     else:
-        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+        problems.invalid_enum(f"{path}.operator", operator, "not a valid selector operator")
 
 
 _TYPES: Final = ("Container", "PersistentVolumeClaim", "Pod")

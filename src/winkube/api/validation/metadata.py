@@ -43,7 +43,7 @@ def name_check(kind: Kind) -> NameCheck:
 def validate_metadata(
     kind: Kind, meta: Any, problems: Problems, check: NameCheck | None = None
 ) -> None:
-    """``check`` is the rule for names, the kind's own by default."""
+    """``check`` is the rule for names; without one it is the kind's own look, with its own rule."""
     if not isinstance(meta, dict):
         problems.required("metadata")
         return
@@ -55,6 +55,27 @@ def validate_metadata(
         )
     _check_notes(meta, problems)
     _check_finalizers(meta.get("finalizers") or [], "metadata.finalizers", problems)
+    if check is None:
+        check_standard_finalizers(kind, meta, problems)
+
+
+# Kinds whose rules know nothing of finalizers' names beyond what is true of all names.
+_ANY_FINALIZER: Final = frozenset(
+    {
+        "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+        "coordination.k8s.io", "node.k8s.io", "policy",
+    }
+)  # fmt: skip
+_STANDARD_FINALIZERS: Final = ("orphan", "foregroundDeletion", "kubernetes")
+
+
+def check_standard_finalizers(kind: Kind, meta: JsonObject, problems: Problems) -> None:
+    if kind.group in _ANY_FINALIZER:
+        return
+    for index, finalizer in enumerate(meta.get("finalizers") or ()):
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            problems.invalid(f"metadata.finalizers[{index}]", finalizer, text)
 
 
 def _check_notes(meta: JsonObject, problems: Problems) -> None:
@@ -71,10 +92,11 @@ def _check_name(check: NameCheck, meta: JsonObject, problems: Problems) -> None:
         problems.all_invalid("metadata.generateName", prefix, check(masked))
     if not name:
         problems.required("metadata.name", "name or generateName is required")
-    elif "\0" in name:
-        problems.invalid("metadata.name", name, "may not contain a NUL character")
     else:
-        problems.all_invalid("metadata.name", name, check(name))
+        details = check(name)
+        problems.all_invalid("metadata.name", name, details)
+        if not details and "\0" in name:
+            problems.invalid("metadata.name", name, "may not contain a NUL character")
 
 
 def _check_namespace(kind: Kind, meta: JsonObject, problems: Problems) -> None:
@@ -101,23 +123,11 @@ def check_annotations(annotations: Any, path: str, problems: Problems) -> None:
 
 
 def _check_finalizers(finalizers: list[str], path: str, problems: Problems) -> None:
-    for index, finalizer in enumerate(finalizers):
-        _check_finalizer(finalizer, path, index, problems)
+    for finalizer in finalizers:
+        problems.all_invalid(path, finalizer, names.label_key_problems(finalizer))
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         problems.invalid(path, finalizers, text)
-
-
-def _check_finalizer(finalizer: str, path: str, index: int, problems: Problems) -> None:
-    details = names.label_key_problems(finalizer)
-    problems.all_invalid(path, finalizer, details)
-    standard = ("orphan", "foregroundDeletion", "kubernetes")
-    if not details and "/" not in finalizer and finalizer not in standard:
-        problems.invalid(
-            f"{path}[{index}]",
-            finalizer,
-            "name is neither a standard finalizer name nor is it fully qualified",
-        )
 
 
 def _check_owners(owners: Any, problems: Problems) -> None:
@@ -131,17 +141,26 @@ def _check_owners(owners: Any, problems: Problems) -> None:
             if not owner.get(field):
                 problems.invalid(f"{path}.{field}", owner.get(field) or "", "must not be empty")
         if (version, owner.get("kind")) == ("v1", "Event"):
-            problems.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner")
+            problems.invalid(
+                path, _in_order(owner), "/v1, Kind=Event is disallowed from being an owner"
+            )
         if owner.get("controller"):
             controllers.append(owner)
     if len(controllers) > 1:
         first, second = controllers[0], controllers[1]
         problems.invalid(
             "metadata.ownerReferences",
-            owners,
+            [_in_order(owner) for owner in owners],
             "Only one reference can have Controller set to true. Found "
             f'"true" in references for {_owner(first)} and {_owner(second)}',
         )
+
+
+_OWNER: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
+
+def _in_order(owner: JsonObject) -> JsonObject:
+    return {field: owner[field] for field in _OWNER if field in owner}
 
 
 def _owner(owner: JsonObject) -> str:

@@ -72,7 +72,7 @@ def _check_segment(value: Any, path: str, problems: Problems) -> None:
 
 
 def validate_ingress_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    after, before = ((obj.get("spec") or {}).get("controller") for obj in (new, old))
+    after, before = ((obj.get("spec") or {}).get("controller") or "" for obj in (new, old))
     check_immutable(after, before, "spec.controller", problems)
     validate_ingress_class(new, problems)
 

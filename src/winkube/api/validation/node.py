@@ -16,6 +16,11 @@ def validate_node(obj: JsonObject, problems: Problems) -> None:
     cidrs = spec.get("podCIDRs") or []
     for index, cidr in enumerate(cidrs):
         check_cidr(cidr, f"spec.podCIDRs[{index}]", problems)
+    broken = next((i for i, cidr in enumerate(cidrs) if parse_network(cidr) is None), None)
+    if len(cidrs) > 1 and broken is not None:
+        cause = f"invalid CIDR[{broken}]: <nil> (invalid CIDR address: {cidrs[broken]})"
+        text = f"invalid PodCIDRs. failed to check with dual stack with error:{cause}"
+        problems.internal("spec.podCIDRs", text)
     families = {parsed[0].version for parsed in map(parse_network, cidrs) if parsed}
     if len(cidrs) > 1 and (len(families) != 2 or len(cidrs) > 2):
         text = "may specify no more than one CIDR for each IP family"

@@ -129,7 +129,8 @@ def validate_network_policy(obj: JsonObject, problems: Problems) -> None:
     if len(types) > 2:
         problems.invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
     for index, kind in enumerate(types):
-        check_one_of(kind, ("Ingress", "Egress"), f"spec.policyTypes[{index}]", problems)
+        if kind not in ("Ingress", "Egress"):
+            problems.unsupported(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
 
 
 def _check_policy_port(port: JsonObject, path: str, problems: Problems) -> None:

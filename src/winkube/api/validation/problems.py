@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from winkube.api.errors import Cause
+from winkube.api.go_text import quoted
 
 
 class Problems:
@@ -19,6 +20,10 @@ class Problems:
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
         self._add("FieldValueInvalid", path, f"Invalid value: {_shown(value)}", detail)
+
+    def invalid_enum(self, path: str, value: Any, detail: str) -> None:
+        """Of a type with a name of its own, which is shown as JSON shows it."""
+        self._add("FieldValueInvalid", path, f"Invalid value: {_as_json(value)}", detail)
 
     def malformed(self, path: str, detail: str) -> None:
         """Invalid, with a value that is not worth showing."""
@@ -34,6 +39,9 @@ class Problems:
     def forbidden(self, path: str, detail: str) -> None:
         self._add("FieldValueForbidden", path, "Forbidden", detail)
 
+    def internal(self, path: str, detail: str) -> None:
+        self._add("InternalError", path, "Internal error", detail)
+
     def duplicate(self, path: str, value: Any, detail: str = "") -> None:
         self._add("FieldValueDuplicate", path, f"Duplicate value: {_shown(value)}", detail)
 
@@ -41,12 +49,12 @@ class Problems:
         self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", detail)
 
     def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
-        quoted = ", ".join(f'"{text}"' for text in supported)
+        known = ", ".join(f'"{text}"' for text in supported)
         self._add(
             "FieldValueNotSupported",
             path,
-            f"Unsupported value: {_shown(value)}",
-            f"supported values: {quoted}",
+            f"Unsupported value: {_as_json(value)}",
+            f"supported values: {known}",
         )
 
     def too_long(self, path: str, limit: int) -> None:
@@ -65,7 +73,12 @@ class Problems:
 
 
 def _shown(value: Any) -> str:
-    """Strings quoted, numbers bare, everything else as JSON."""
+    """Strings quoted, everything else as JSON."""
+    return quoted(value) if isinstance(value, str) else _as_json(value)
+
+
+def _as_json(value: Any) -> str:
+    """As enums and structs are shown."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -8,7 +8,11 @@ from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
-from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
+from winkube.api.validation.metadata import (
+    check_standard_finalizers,
+    validate_metadata,
+    validate_metadata_update,
+)
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -33,17 +37,8 @@ _LOOKS: Final = {
     ),
     "um": (
         "apps/ControllerRevision",
-        "batch/Job",
-        "networking.k8s.io/NetworkPolicy",
         "networking.k8s.io/Ingress",
         "networking.k8s.io/IngressClass",
-        "networking.k8s.io/IPAddress",
-        "storage.k8s.io/StorageClass",
-        "storage.k8s.io/CSIStorageCapacity",
-        "node.k8s.io/RuntimeClass",
-        "resource.k8s.io/DeviceClass",
-        "resource.k8s.io/ResourceClaim",
-        "resource.k8s.io/ResourceClaimTemplate",
         "certificates.k8s.io/CertificateSigningRequest",
         "certificates.k8s.io/CertificateSigningRequest/status",
         "certificates.k8s.io/CertificateSigningRequest/approval",
@@ -51,38 +46,58 @@ _LOOKS: Final = {
         "/ConfigMap",
         "/Secret",
         "/Endpoints",
-        "/ReplicationController",
         "/ServiceAccount",
-        "/Node",
-        "/Namespace",
         "/Pod",
         "/Pod/ephemeralcontainers",
         "/Pod/resize",
         "/PodTemplate",
+    ),
+    "mu": (
+        "batch/Job",
+        "networking.k8s.io/NetworkPolicy",
+        "networking.k8s.io/IPAddress",
+        "storage.k8s.io/StorageClass",
+        "storage.k8s.io/CSIStorageCapacity",
+        "node.k8s.io/RuntimeClass",
+        "resource.k8s.io/DeviceClass",
+        "resource.k8s.io/ResourceClaim",
+        "resource.k8s.io/ResourceClaimTemplate",
+        "/ReplicationController",
+        "/Node",
+        "/Namespace",
     ),
     "mm": (
         "storage.k8s.io/CSINode",
         "storage.k8s.io/VolumeAttachment",
         "/PersistentVolume",
     ),
-    "umm": (
+    "mum": (
+        "storage.k8s.io/VolumeAttributesClass",
+        "/PersistentVolumeClaim",
+    ),
+    "mmu": (
         "rbac.authorization.k8s.io/Role",
         "rbac.authorization.k8s.io/ClusterRole",
         "rbac.authorization.k8s.io/RoleBinding",
         "rbac.authorization.k8s.io/ClusterRoleBinding",
-        "storage.k8s.io/VolumeAttributesClass",
-        "/PersistentVolumeClaim",
     ),
 }
 _BY_KIND: Final = {name: looks for looks, names in _LOOKS.items() for name in names}
 
 
-def repeat_metadata(
-    kind: Kind, new: JsonObject, old: JsonObject, part: str, problems: Problems
-) -> None:
+def looks(kind: Kind, part: str) -> tuple[str, str]:
+    """How the metadata is looked at before the object itself is, and after that."""
     name = f"{kind.group}/{kind.kind}"
-    for look in _BY_KIND.get(f"{name}/{part}" if part else name, _USUAL):
+    found = _BY_KIND.get(f"{name}/{part}" if part else name, _USUAL)
+    return (found[:-1], "u") if found in ("mu", "mmu") else (found, "")
+
+
+def repeat_metadata(
+    kind: Kind, new: JsonObject, old: JsonObject, wanted: str, problems: Problems
+) -> None:
+    for look in wanted:
         if look == "u":
             validate_metadata_update(metadata(new), metadata(old), problems)
+            check_standard_finalizers(kind, metadata(new), problems)
         else:
             validate_metadata(kind, new.get("metadata"), problems)

@@ -17,8 +17,10 @@ from winkube.api.validation import (
     claim,
     config,
     cron_job,
+    device,
     endpoints,
     event,
+    flow,
     limits,
     namespace,
     network_class,
@@ -39,15 +41,17 @@ from winkube.api.validation import (
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.repeated import repeat_metadata
+from winkube.api.validation.repeated import looks, repeat_metadata
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject, Problems], None]
 Update = Callable[[JsonObject, JsonObject, Problems], None]
 
 _ADMISSION: Final = "admissionregistration.k8s.io"
+_FLOW: Final = "flowcontrol.apiserver.k8s.io"
 _NETWORKING: Final = "networking.k8s.io"
 _RBAC: Final = "rbac.authorization.k8s.io"
+_RESOURCE: Final = "resource.k8s.io"
 _STORAGE: Final = "storage.k8s.io"
 _SIGNING_REQUEST: Final = ("certificates.k8s.io", "CertificateSigningRequest")
 
@@ -82,9 +86,11 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_NETWORKING, "IngressClass"): network_class.validate_ingress_class,
     (_NETWORKING, "IPAddress"): network_class.validate_address,
     (_NETWORKING, "ServiceCIDR"): network_class.validate_range,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"): (
-        admission.validate_policy_binding
-    ),
+    (_ADMISSION, "ValidatingAdmissionPolicy"): admission.validate_policy,
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): admission.validate_policy_binding,
+    (_RESOURCE, "ResourceClaim"): device.validate_resource_claim,
+    (_RESOURCE, "ResourceClaimTemplate"): device.validate_claim_template,
+    (_RESOURCE, "DeviceClass"): device.validate_device_class,
     (_STORAGE, "VolumeAttachment"): attachment.validate_attachment,
     (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity,
     (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class,
@@ -100,6 +106,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     ("scheduling.k8s.io", "PriorityClass"): limits.validate_priority_class,
     ("node.k8s.io", "RuntimeClass"): limits.validate_runtime_class,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): policy.validate_definition,
+    (_FLOW, "FlowSchema"): flow.validate_flow_schema,
+    (_FLOW, "PriorityLevelConfiguration"): flow.validate_priority_level,
 }
 _CREATE_ONLY: Final[Mapping[tuple[str, str], Create]] = {
     ("storage.k8s.io", "VolumeAttachment"): attachment.validate_new_attachment,
@@ -134,6 +142,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     (_STORAGE, "VolumeAttachment"): attachment.validate_attachment_update,
     (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity_update,
     (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class_update,
+    (_RESOURCE, "ResourceClaim"): device.validate_resource_claim_update,
+    (_RESOURCE, "ResourceClaimTemplate"): device.validate_claim_template_update,
     (_NETWORKING, "IngressClass"): network_class.validate_ingress_class_update,
     (_NETWORKING, "IPAddress"): network_class.validate_address_update,
     (_NETWORKING, "ServiceCIDR"): network_class.validate_range_update,
@@ -165,41 +175,81 @@ _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "StatefulSet"): workload_status.validate_stateful_set_status,
     ("apps", "DaemonSet"): workload_status.validate_daemon_set_status,
     ("policy", "PodDisruptionBudget"): budget.validate_budget_status,
+    (_FLOW, "FlowSchema"): flow.check_flow_status,
+    (_FLOW, "PriorityLevelConfiguration"): flow.check_flow_status,
 }
 
 
 def validate_create(kind: Kind, obj: JsonObject) -> list[Cause]:
     """Every problem of an object that is complete: defaulted, named, with its namespace."""
     problems, key = Problems(), (kind.group, kind.kind)
-    validate_metadata(kind, obj.get("metadata"), problems)
     check = _CREATE_ONLY.get(key) or _CHECKS.get(key)
+    if key in _METADATA_LAST and check is not None:
+        check(obj, problems)
+        check = None
+    if not problems:
+        validate_metadata(kind, obj.get("metadata"), problems)
     if check is not None:
         check(obj, problems)
     return problems.causes
 
 
+# Their own rules leave metadata to what is true for all, which comes after them.
+_METADATA_LAST: Final = {("policy", "PodDisruptionBudget")}
+
+
 def validate_update(kind: Kind, new: JsonObject, old: JsonObject, *, part: str = "") -> list[Cause]:
     """Both are complete; a write that changes only metadata or status skips the rest."""
-    problems, key = Problems(), (kind.group, kind.kind)
+    problems = Problems()
     validate_metadata(kind, new.get("metadata"), problems, path_segment_problems)
     validate_metadata_update(metadata(new), metadata(old), problems)
-    if problems:
+    early, late = looks(kind, part)
+    if problems or metadata(new).get("finalizers"):
         # Upstream looks at metadata for all kinds, and each kind does again: causes are repeated.
-        repeat_metadata(kind, new, old, part, problems)
-    change = _STATUS_UPDATE.get(key) if part == "status" else None
-    if change is not None:
-        change(new, old, problems)
-        return problems.causes
-    if _desired(new) == _desired(old) and key not in _READS_STATUS and not _notes(key, new, old):
-        return problems.causes
-    check, change = _CHECKS.get(key), _PART_UPDATE.get((*key, part)) or _UPDATE.get(key)
-    if check is not None and key not in _CHANGE_FIRST:
-        check(new, problems)
-    if change is not None:
-        change(new, old, problems)
+        repeat_metadata(kind, new, old, early, problems)
+    else:
+        late = ""
+    _check_changed(kind, new, old, part, problems, late)
     return problems.causes
 
 
+def _check_changed(
+    kind: Kind, new: JsonObject, old: JsonObject, part: str, problems: Problems, late: str
+) -> None:
+    """What the kind itself says; ``late`` is how it looks at metadata after its own fields."""
+    key = (kind.group, kind.kind)
+    change = _STATUS_UPDATE.get(key) if part == "status" else None
+    if change is None and _is_same(key, new, old):
+        repeat_metadata(kind, new, old, late, problems)
+        return
+    check = _CHECKS.get(key) if change is None else None
+    change = change or _PART_UPDATE.get((*key, part)) or _UPDATE.get(key)
+    if check is not None and key not in _CHANGE_FIRST and key not in _CHANGE_ONLY:
+        check(new, problems)
+        if problems and key in _TWICE:
+            check(new, problems)
+    repeat_metadata(kind, new, old, late, problems)
+    if change is not None:
+        change(new, old, problems)
+
+
+def _is_same(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:
+    same = _desired(new) == _desired(old) and not _is_another(key, new, old)
+    return same and key not in _READS_STATUS and not _notes(key, new, old)
+
+
+# Their updates look at nothing but the change.
+_CHANGE_ONLY: Final = {("scheduling.k8s.io", "PriorityClass")}
+# Their updates look at the object twice: every look has its causes in the answer.
+_TWICE: Final = {
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    (_NETWORKING, "NetworkPolicy"),
+    (_RBAC, "Role"),
+    (_RBAC, "ClusterRole"),
+    (_RBAC, "RoleBinding"),
+    (_RBAC, "ClusterRoleBinding"),
+}
 # Their updates look at the change first, and then at the object themselves.
 _CHANGE_FIRST: Final = {
     ("", "Service"),
@@ -209,10 +259,17 @@ _CHANGE_FIRST: Final = {
     (_STORAGE, "VolumeAttachment"),
     (_STORAGE, "CSIStorageCapacity"),
     (_STORAGE, "VolumeAttributesClass"),
+    (_RESOURCE, "ResourceClaim"),
+    (_RESOURCE, "ResourceClaimTemplate"),
     (_NETWORKING, "IngressClass"),
     (_NETWORKING, "IPAddress"),
     (_NETWORKING, "ServiceCIDR"),
 }
+
+
+def _is_another(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:
+    """A job's pods carry its uid."""
+    return key == ("batch", "Job") and new["metadata"].get("uid") != old["metadata"].get("uid")
 
 
 def _notes(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:

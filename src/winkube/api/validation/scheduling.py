@@ -80,7 +80,7 @@ def _check_node_expression(expression: JsonObject, path: str, problems: Problems
                 f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'"
             )
     elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+        problems.invalid_enum(f"{path}.operator", operator, "not a valid selector operator")
     check_label_key(expression.get("key") or "", f"{path}.key", problems)
     check_label_values(values, f"{path}.values", problems)
 
@@ -88,7 +88,7 @@ def _check_node_expression(expression: JsonObject, path: str, problems: Problems
 def _check_node_field(expression: JsonObject, path: str, problems: Problems) -> None:
     if expression.get("operator") not in ("In", "NotIn"):
         operator = expression.get("operator") or ""
-        problems.invalid(f"{path}.operator", operator, "not a valid selector operator")
+        problems.invalid_enum(f"{path}.operator", operator, "not a valid selector operator")
     elif len(expression.get("values") or ()) != 1:
         problems.required(
             f"{path}.values",

@@ -4,7 +4,7 @@ from typing import Final
 
 from winkube.api import names
 from winkube.api.validation.attachment import check_parameters
-from winkube.api.validation.common import check_label_values, check_one_of
+from winkube.api.validation.common import check_one_of
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -22,25 +22,32 @@ def validate_storage_class(obj: JsonObject, problems: Problems) -> None:
     check_one_of(obj.get("reclaimPolicy"), _POLICIES, "reclaimPolicy", problems)
     modes = ("Immediate", "WaitForFirstConsumer")
     check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode", problems)
-    for index, term in enumerate(obj.get("allowedTopologies") or ()):
-        _check_topology(term, f"allowedTopologies[{index}].matchLabelExpressions", problems)
+    terms = obj.get("allowedTopologies") or ()
+    # Upstream compares with as many empty terms as there are terms.
+    earlier: list[dict[str, set[str]]] = [{} for _ in terms]
+    for index, term in enumerate(terms):
+        path = f"allowedTopologies[{index}].matchLabelExpressions"
+        found = _check_topology(term, path, problems)
+        for _ in range(earlier.count(found)):
+            problems.duplicate(path, "")
+        earlier.append(found)
 
 
-def _check_topology(term: JsonObject, path: str, problems: Problems) -> None:
-    seen: set[str] = set()
+def _check_topology(term: JsonObject, path: str, problems: Problems) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
     for index, requirement in enumerate(term.get("matchLabelExpressions") or ()):
         here, key = f"{path}[{index}]", requirement.get("key") or ""
         values = requirement.get("values") or []
         if not values:
             problems.required(f"{here}.values")
-        check_label_values(values, f"{here}.values", problems)
         for place, value in enumerate(values):
             if value in values[:place]:
                 problems.duplicate(f"{here}.values[{place}]", value)
         problems.all_invalid(f"{here}.key", key, names.label_key_problems(key))
-        if key in seen:
+        if key in found:
             problems.duplicate(f"{here}.key", key)
-        seen.add(key)
+        found[key] = set(values)
+    return found
 
 
 def validate_storage_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:

@@ -33,7 +33,7 @@ def validate_webhooks(obj: JsonObject, problems: Problems) -> None:
 def _check_webhook(hook: JsonObject, path: str, problems: Problems) -> None:
     _check_name(hook.get("name") or "", f"{path}.name", problems)
     for index, rule in enumerate(hook.get("rules") or ()):
-        _check_rule(rule, f"{path}.rules[{index}]", problems)
+        check_rule(rule, f"{path}.rules[{index}]", problems)
     _check_choice(hook, "failurePolicy", _FAILURE, path, problems)
     _check_choice(hook, "matchPolicy", _MATCH, path, problems)
     if hook.get("sideEffects") is None:
@@ -85,7 +85,7 @@ def _check_versions(versions: list[str], path: str, problems: Problems) -> None:
         problems.invalid(path, versions, f"must include at least one of {', '.join(_VERSIONS)}")
 
 
-def _check_rule(rule: JsonObject, path: str, problems: Problems) -> None:
+def check_rule(rule: JsonObject, path: str, problems: Problems) -> None:
     operations = rule.get("operations") or []
     _check_star(operations, f"{path}.operations", "operations", problems)
     for index, operation in enumerate(operations):

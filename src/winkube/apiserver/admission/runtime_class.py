@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar, Final
 
+from winkube.api.errors import UnexplainedError
 from winkube.api.quota.amounts import amounts, equal
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.served import Resources
@@ -42,6 +43,8 @@ class RuntimeClass:
             raise request.forbidden(_MISMATCH)
 
     def _class(self, request: Admission, name: str) -> JsonObject:
+        if not name:
+            raise UnexplainedError("resource name may not be empty")
         item = None
         if self._classes is not None:
             item = self._classes.cache.get(self._classes.key("", name))

@@ -13,7 +13,7 @@ from winkube.apiserver.apply.tree import Path
 from winkube.base.types import JsonObject
 
 # Keys of list elements that have a default may be left out by authors.
-_KEY_DEFAULTS: Final = {"protocol": "TCP"}
+KEY_DEFAULTS: Final = {"protocol": "TCP"}
 
 
 def is_atomic(shape: Shape) -> bool:
@@ -23,6 +23,14 @@ def is_atomic(shape: Shape) -> bool:
 def list_keys(shape: Shape) -> tuple[str, ...]:
     """Non-empty for lists whose elements are merged by key."""
     return shape.list_keys if shape.list_type == "map" else ()
+
+
+def is_associative(shape: Shape) -> bool:
+    return bool(list_keys(shape)) or is_set(shape)
+
+
+def is_set(shape: Shape) -> bool:
+    return shape.list_type == "set"
 
 
 def child_shape(shape: Shape, key: str) -> Shape | None:
@@ -36,7 +44,7 @@ def element_key(shape: Shape, element: Any) -> JsonObject:
         return {}
     keys = {}
     for name in list_keys(shape):
-        value = element.get(name, _KEY_DEFAULTS.get(name))
+        value = element.get(name, KEY_DEFAULTS.get(name))
         if value is not None:
             keys[name] = value
     return keys

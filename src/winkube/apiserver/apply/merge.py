@@ -9,6 +9,7 @@ from winkube.api.schema import Shape
 from winkube.apiserver.apply.element import (
     child_shape,
     find_element,
+    is_associative,
     is_atomic,
     key_step,
     list_keys,
@@ -20,7 +21,10 @@ def merge(shape: Shape | None, live: Any, wanted: Any) -> Any:
     """A new value: ``wanted`` wins where it says something."""
     if shape is None:
         return clone(wanted)
-    if isinstance(live, dict) and isinstance(wanted, dict) and not is_atomic(shape):
+    merges = not is_atomic(shape) if isinstance(live, dict) else is_associative(shape)
+    if wanted is None and merges:
+        return clone(live)  # to say nothing of something is to leave it alone
+    if isinstance(live, dict) and isinstance(wanted, dict) and merges:
         result = dict(live)
         for key, value in wanted.items():
             known = key in live

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from aiohttp import web
 from multidict import CIMultiDictProxy
 
-from winkube.api.errors import BadRequestError
+from winkube.api.errors import NobodyError
 from winkube.apiserver.auth.authz import Attributes
 from winkube.apiserver.auth.user import (
     ANONYMOUS,
@@ -40,9 +40,18 @@ def impersonated_user(request: web.BaseRequest) -> User | None:
     if not name:
         if groups or uid or extra:
             # Going on as the caller would do with all its rights what was meant with few.
-            raise BadRequestError("requested impersonation of groups or others without a user")
+            raise NobodyError(request.path, _parts(groups, uid, extra))
         return None
     return User(name, _completed(name, tuple(groups)), uid, extra)
+
+
+def _parts(groups: list[str], uid: str, extra: dict[str, tuple[str, ...]]) -> str:
+    """As Go prints references: kind, namespace, name, uid, version, revision, field."""
+    parts = [f"{{Group  {group}    }}" for group in groups]
+    for key, values in extra.items():
+        parts += [f"{{UserExtra  {value}  {_GROUP}/v1  {key}}}" for value in values]
+    parts += [f"{{UID  {uid}  {_GROUP}/v1  }}"] * bool(uid)
+    return " ".join(parts)
 
 
 def _extra(headers: CIMultiDictProxy[str]) -> dict[str, tuple[str, ...]]:

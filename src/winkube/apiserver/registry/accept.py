@@ -5,25 +5,45 @@ remembered by its text: the same text has the same outcome.
 """
 
 import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
+from winkube.api.convert import convert_numbers
 from winkube.api.defaulting.pod import default_pod_status
 from winkube.api.defaults import apply_defaults
 from winkube.api.fields import FieldReport, check_fields
 from winkube.api.kinds import Kind
 from winkube.api.roundtrip import round_trip
 from winkube.api.schema import Schema
+from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.plain import is_plain
 from winkube.apiserver.typed import check_type, header_fault, unrecognized
+from winkube.apiserver.yaml_document import YamlObject
 from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
 _MAX_REMEMBERED_BYTES: Final = 16 * 1024
 Completed = tuple[bytes, str]  # the spec as text, and the pod's quality of service
+
+
+@dataclass(frozen=True, slots=True)
+class PatchNotes:
+    """What was said about a document before it became an object."""
+
+    remarks: Sequence[str] = ()  # keys written twice, in the words of who read them
+    converts: bool = False  # made of a tree, not of a text
+    written: bool = False  # numbers know how they were spelt
+
+    def as_error(self) -> Sequence[str]:
+        """A reader of YAML says all of them at once."""
+        if not self.remarks or not self.remarks[0].startswith("line "):
+            return self.remarks
+        return ["yaml: unmarshal errors:" + "".join(f"\n  {line}" for line in self.remarks)]
 
 
 def accept(
@@ -33,24 +53,28 @@ def accept(
     options: WriteOptions,
     *,
     raw: bytes = b"",
-    converting: bool = False,
+    patch: PatchNotes | None = None,
 ) -> JsonObject:
-    """The object ready for the registry; BadRequestError with upstream's sentence otherwise."""
+    """The object ready for the registry; BadRequestError with upstream's sentence otherwise.
+
+    ``raw`` is the text it was read from, ``patch`` what is known about the patch that made it.
+    """
+    notes = patch or PatchNotes()
     document = {} if document is None else document
     fault = header_fault(document)
     if fault is not None:
         raise unrecognized(kind.kind, fault, raw)
+    if isinstance(document, YamlObject):
+        notes, document, raw = PatchNotes(document.repeated), dict(document), b""
     obj: JsonObject = document
     check_type(kind, obj)
-    completed = _remembered_spec(schema, kind, obj, raw)
+    completed = None if notes.written else _remembered_spec(schema, kind, obj, raw)
     if completed is not None:
         obj["spec"] = {}
         options.spec_text = completed[0]
-    if completed is None or not is_plain(obj):
-        report = _report(schema, kind, obj, options, raw if completed is None else b"")
-        # What a patch made has lost the order its author wrote it in.
-        _judge(report, kind, options, converting=converting, ordered=not raw)
-        round_trip(schema, kind, obj)
+        raw = b""
+    if completed is None or notes.remarks or not is_plain(obj):
+        obj = _checked(schema, kind, obj, options, raw, notes)
     if obj.get("metadata") is None:
         obj["metadata"] = {}
     if completed is None:
@@ -59,6 +83,23 @@ def accept(
         obj["spec"] = orjson.loads(completed[0])
         default_pod_status(obj, completed[1])
     return obj
+
+
+def _checked(
+    schema: Schema,
+    kind: Kind,
+    obj: JsonObject,
+    options: WriteOptions,
+    raw: bytes,
+    notes: PatchNotes,
+) -> JsonObject:
+    """Known fields of the right types, in the form they are kept in."""
+    if notes.converts:
+        convert_numbers(schema, kind, obj)
+    report, obj = _read(schema, kind, obj, raw)
+    _judge(report, kind, options, notes, ordered=bool(raw))
+    round_trip(schema, kind, obj)
+    return plain_numbers(obj) if report.needs_text or notes.written else obj
 
 
 def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> Completed | None:
@@ -78,31 +119,43 @@ def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) ->
 def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> Completed | None:
     """Checked, pruned and with defaults; None when there is something to say about it."""
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
-    if not check_fields(schema, kind, obj).clean:
+    report = check_fields(schema, kind, obj)
+    if not report.clean or report.needs_text:
         return None
     round_trip(schema, kind, obj)
     apply_defaults(kind, obj)
     return orjson.dumps(obj["spec"]), obj["status"]["qosClass"]
 
 
-def _report(
-    schema: Schema, kind: Kind, obj: JsonObject, options: WriteOptions, raw: bytes
-) -> FieldReport:
-    look = options.field_validation != "Ignore" and raw and may_repeat_keys(raw, obj)
-    return check_fields(schema, kind, obj, raw=raw if look else None)
+def _read(
+    schema: Schema, kind: Kind, obj: JsonObject, raw: bytes
+) -> tuple[FieldReport, JsonObject]:
+    """What there is to say about the fields, and the object; from its text when that matters."""
+    report = check_fields(schema, kind, obj)
+    if not raw or (report.clean and not report.needs_text and not may_repeat_keys(raw, obj)):
+        return report, obj
+    text = read_written(raw)
+    if not isinstance(text, dict):
+        return report, obj
+    report = check_fields(schema, kind, text)
+    if report.needs_text:
+        obj = plain_objects(text)
+        check_type(kind, obj)
+    return report, obj
 
 
 def _judge(
-    report: FieldReport, kind: Kind, options: WriteOptions, *, converting: bool, ordered: bool
+    report: FieldReport, kind: Kind, options: WriteOptions, notes: PatchNotes, *, ordered: bool
 ) -> None:
-    if report.clean:
-        return
-    error = report.type_error(kind, converting=converting)
-    if error is None and options.field_validation == "Strict":
-        error = report.strict_error(kind)
+    error = report.type_error(kind, converting=notes.converts)
     if error is not None:
         raise error
-    if options.field_validation == "Warn":
-        if ordered:
-            report.unknown.sort()
-        options.warnings.extend(report.strict_messages())
+    if options.field_validation == "Ignore" or (report.clean and not notes.remarks):
+        return
+    if not ordered:  # what a patch made has lost the order its author wrote it in
+        report.remarks.sort()
+    if options.field_validation == "Strict":
+        error = report.strict_error(kind, notes.as_error())
+        if error is not None:
+            raise error
+    options.warnings.extend([*notes.remarks, *report.remarks])

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from winkube.api.errors import BadRequestError, Cause, InvalidError, UnexplainedError
-from winkube.api.fields import check_fields
+from winkube.api.errors import BadRequestError, UndecodableError, UnexplainedError
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name
 from winkube.api.schema import Schema, Shape
+from winkube.apiserver.apply.declared import schema_problems
 from winkube.apiserver.apply.managers import (
     BEFORE,
     Managers,
@@ -24,15 +24,17 @@ from winkube.apiserver.apply.tree import difference, paths, reaches, union
 from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
-from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, check_name, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.turns import ATTEMPTS
-from winkube.apiserver.registry.update import ModifiedError, Part, update
+from winkube.apiserver.registry.update import ModifiedError, Part, require_name, update
 from winkube.apiserver.served import Served
+from winkube.apiserver.yaml_document import YamlObject
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
+_TREE: Final = PatchNotes(converts=True)
 _VERSION: Final = "resourceVersion"
 
 
@@ -46,6 +48,7 @@ async def apply(
 ) -> tuple[Item, bool]:
     """The object and whether it is new."""
     check_name(place[1])
+    where = f"({_place(document)}; {_gvk(served.kind)})"
     wanted = _configuration(registry.schema, served.kind, document, place, options)
     owner = Owner(options.field_manager, "Apply", served.kind.api_version, part.name)
     key = served.key(*place)
@@ -55,11 +58,11 @@ async def apply(
             if item is None:
                 if part.name:
                     raise not_found(served, place[1])
-                return await _create(registry, served, place, wanted, options), True
+                return await _create(registry, served, place, wanted, options, where), True
             live = to_served(served, item.load())
             new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
             owners = new["metadata"]["managedFields"]
-            new = accept(registry.schema, served.kind, new, options)
+            new = _converted(registry, served.kind, new, where, options)
             new["metadata"]["managedFields"] = owners
             try:
                 return await update(registry, served, item, new, options, part), False
@@ -72,11 +75,6 @@ async def apply(
 def _configuration(
     schema: Schema, kind: Kind, document: Any, place: tuple[str, str], options: WriteOptions
 ) -> JsonObject:
-    if not options.field_manager:
-        cause = Cause(
-            "FieldValueRequired", "Required value: is required for apply patch", "fieldManager"
-        )
-        raise InvalidError.of("PatchOptions", "", [cause], group="meta.k8s.io")
     document = {} if document is None else document
     if not isinstance(document, dict):
         raise BadRequestError(
@@ -87,22 +85,43 @@ def _configuration(
         group, _, version = str(document.get("apiVersion") or "").rpartition("/")
         found = f"{group}/{version}, Kind={document.get('kind') or ''}"
         raise BadRequestError(f"invalid object type: {found}")
-    metadata = document.setdefault("metadata", {})
-    if not isinstance(metadata, dict) or metadata.get("managedFields"):
+    metadata = document.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
-    if metadata.setdefault("name", place[1]) != place[1]:
+    _check(schema, kind, document)
+    _check_name(document, place[1])
+    _check_repeated(document, options)
+    return {**document}
+
+
+def _check_name(document: JsonObject, wanted: str) -> None:
+    if document.get("metadata") is None:
+        document["metadata"] = {}
+    metadata = document["metadata"]
+    name = metadata.setdefault("name", wanted)
+    if not name:
+        metadata["name"] = wanted if name is None else ""
+        require_name(document, wanted)
+    elif name != wanted:
         raise BadRequestError(
-            f"the name of the object ({metadata['name']}) does not match the name on the URL "
-            f"({place[1]})"
+            f"the name of the object ({name}) does not match the name on the URL ({wanted})"
         )
-    _check(schema, kind, document, options)
-    return document
 
 
-def _check(schema: Schema, kind: Kind, document: JsonObject, options: WriteOptions) -> None:
-    report = check_fields(schema, kind, document)
-    problems = [f".{path}: field not declared in schema" for path in report.unknown]
-    problems += report.schema_errors
+def _check_repeated(document: JsonObject, options: WriteOptions) -> None:
+    """Keys that stand twice matter only when the fields themselves are sound."""
+    repeated = document.repeated if isinstance(document, YamlObject) else ()
+    if not repeated or options.field_validation == "Ignore":
+        return
+    if options.field_validation == "Strict":
+        lines = "".join(f"\n  {line}" for line in repeated)
+        fault = f"error converting YAML to JSON: yaml: unmarshal errors:{lines}"
+        raise BadRequestError(f"error strict decoding YAML: {fault}")
+    options.warnings.extend(repeated)
+
+
+def _check(schema: Schema, kind: Kind, document: JsonObject) -> None:
+    problems = schema_problems(_shape(schema, kind), document)
     if problems:
         raise UnexplainedError(
             f"failed to create typed patch object ({_place(document)}; {_gvk(kind)}): "
@@ -110,13 +129,29 @@ def _check(schema: Schema, kind: Kind, document: JsonObject, options: WriteOptio
         )
 
 
+def _converted(
+    registry: Registry, kind: Kind, document: JsonObject, where: str, options: WriteOptions
+) -> JsonObject:
+    """The tree that somebody's wish made, as an object of its kind."""
+    try:
+        return accept(registry.schema, kind, document, options, patch=_TREE)
+    except UndecodableError as error:
+        group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
+        raise UnexplainedError(
+            f"failed to convert new object {where} to proper version: unable to convert "
+            f"unstructured object to {group}, Kind={kind.kind}: {error.fault}"
+        ) from error
+
+
 def _listed(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else "errors:\n" + "\n".join(f"  {t}" for t in texts)
 
 
-def _place(document: JsonObject) -> str:
-    metadata = document["metadata"]
-    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+def _place(document: Any) -> str:
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    fields = metadata if isinstance(metadata, dict) else {}
+    texts = (fields.get(key) for key in ("namespace", "name"))
+    return "/".join(text if isinstance(text, str) else "" for text in texts)
 
 
 def _gvk(kind: Kind) -> str:
@@ -129,13 +164,15 @@ async def _create(
     place: tuple[str, str],
     wanted: JsonObject,
     options: WriteOptions,
+    where: str,
 ) -> Item:
     shape = _shape(registry.schema, served.kind)
     owner = Owner(options.field_manager, "Apply", served.kind.api_version)
     fields = stated_fields(shape, wanted, "")
     now = to_rfc3339(registry.clock.now())
     metadata = {key: wanted["metadata"][key] for key in wanted["metadata"] if key != _VERSION}
-    obj = accept(registry.schema, served.kind, {**wanted, "metadata": metadata}, options)
+    made = {**wanted, "metadata": metadata}
+    obj = _converted(registry, served.kind, made, where, options)
     managers: Managers = {owner: (fields, now)}
     write_managers(obj["metadata"], managers)
     return await create(registry, served, place[0], obj, options)

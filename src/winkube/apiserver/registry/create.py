@@ -93,7 +93,15 @@ async def _create(registry: Registry, request: Admission, options: WriteOptions)
                 return item
     finally:
         finish(stored)
-    raise AlreadyExistsError.of(served.kind.plural, metadata["name"], group=served.kind.group)
+    raise _exists(served, metadata)
+
+
+def _exists(served: Served, metadata: JsonObject) -> AlreadyExistsError:
+    error = AlreadyExistsError.of(served.kind.plural, metadata["name"], group=served.kind.group)
+    item = served.cache.get(served.key(metadata.get("namespace", ""), metadata["name"]))
+    if item is not None and item.load()["metadata"].get("deletionTimestamp"):
+        error.message = f"object is being deleted: {error.message}"
+    return error
 
 
 def _place(served: Served, namespace: str, metadata: JsonObject) -> None:

@@ -7,7 +7,7 @@ back that far the answer is 410 with a token to go on without that promise, as u
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -123,16 +123,19 @@ def list_items(
     served: Served, current: int, params: ListParams, selection: Selection
 ) -> ListResult:
     folder = served.folder(params.namespace)
+    _check_match(params)
     if params.token:
         _open_token(params.token)
         if params.version not in ("", "0"):
             raise BadRequestError("specifying resource version is not allowed when using continue")
         return _next_page(served, folder, current, params, selection)
-    _check_match(params)
     wanted = _listed_version(params.version) if params.version else 0
     if wanted > current:
-        raise _too_large(wanted, current)
-    exact = params.match == "Exact" and wanted > 0
+        raise too_large(wanted, current, waits=params.match != "Exact")
+    if params.version == "0":
+        params = replace(params, limit=0)  # whatever is at hand, which is everything
+    # A page of a version is of that version, unless it is said to be of any that is newer.
+    exact = wanted > 0 and (params.match or (params.limit and "Exact")) == "Exact"
     revision = wanted if exact else current
     items = served.cache.items_at(folder, revision) if exact else served.cache.items(folder)
     return _page(served, items, revision, params, selection)
@@ -140,16 +143,19 @@ def list_items(
 
 def _check_match(params: ListParams) -> None:
     problems, path = Problems(), "resourceVersionMatch"
-    if params.initial:
-        problems.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     if params.match and not params.version:
         text = "resourceVersionMatch is forbidden unless resourceVersion is provided"
         problems.forbidden(path, text)
-    elif params.match not in _MATCHES:
+    if params.match and params.token:
+        text = "resourceVersionMatch is forbidden when continue is provided"
+        problems.forbidden(path, text)
+    if params.match not in _MATCHES:
         problems.unsupported(path, params.match, _MATCHES)
-    elif params.match == "Exact" and params.version == "0":
+    if params.match == "Exact" and params.version == "0":
         text = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
         problems.forbidden(path, text)
+    if params.initial:
+        problems.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
     if problems:
         raise InvalidError.of("ListOptions", "", problems.causes, group="meta.k8s.io")
 
@@ -207,9 +213,10 @@ def _open_token(text: str) -> tuple[int, str]:
         ) from error
 
 
-def _too_large(wanted: int, current: int) -> GatewayTimeoutError:
+def too_large(wanted: int, current: int, *, waits: bool = True) -> GatewayTimeoutError:
+    """``waits`` for what a cache answers, which may be there soon."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return GatewayTimeoutError(
-        f"Too large resource version: {wanted}, current: {current}",
-        details={"causes": [cause], "retryAfterSeconds": 1},
+        f"Timeout: Too large resource version: {wanted}, current: {current}",
+        details={"causes": [cause], **({"retryAfterSeconds": 1} if waits else {})},
     )

@@ -1,9 +1,10 @@
 """Patch: read, change, and update; again from the start when somebody else was quicker."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from winkube.api.decode import MalformedError, parse_json
+from winkube.api.decode import MalformedError, clone, in_order, parse_json
 from winkube.api.errors import (
     BadRequestError,
     Cause,
@@ -11,19 +12,20 @@ from winkube.api.errors import (
     UndecodableError,
     UnsupportedMediaTypeError,
 )
-from winkube.api.fields import repeated_keys
+from winkube.api.fields import check_fields, repeated_keys
 from winkube.api.go_text import object_text, printed, quoted
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name, json_patch, merge_patch, strategic_merge
 from winkube.api.schema import Schema
+from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
-from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.turns import ATTEMPTS
-from winkube.apiserver.registry.update import WHOLE, ModifiedError, Part, update
+from winkube.apiserver.registry.update import WHOLE, ModifiedError, Part, require_name, update
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
 
@@ -32,6 +34,8 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 _MAP: Final = "Go value of type map[string]interface {}"
+# Perhaps a number whose spelling matters; texts that only look like one do no harm.
+_ODD_NUMBER: Final = re.compile(rb"\d[.eE]|\d{19}")
 _OPERATION: Final = frozenset({"op", "path", "from", "value"})
 
 
@@ -42,6 +46,7 @@ class Patch:
     media: str
     document: Any
     repeated: tuple[str, ...] = ()  # what strict reading finds in the patch itself
+    written: bool = False  # numbers know how they were spelt
 
     def change(self, schema: Schema, kind: Kind, doc: JsonObject) -> JsonObject:
         if self.media == JSON_PATCH:
@@ -78,10 +83,15 @@ def read_patch(media: str, raw: bytes) -> Patch:
         if document is None:
             raise BadRequestError("Invalid JSON Patch")
         raise BadRequestError(f"{prefix}json: cannot unmarshal {json_name(document)} into {_MAP}")
-    return Patch(media, document, tuple(_remarks(media, document, raw)))
+    text = read_written(raw) if may_repeat_keys(raw, document) else None
+    remarks = tuple(_remarks(media, document, text))
+    if media == STRATEGIC_PATCH or not _ODD_NUMBER.search(raw):
+        return Patch(media, document, remarks)
+    spelt = plain_objects(read_written(raw) if text is None else text)
+    return Patch(media, spelt, remarks, written=True)
 
 
-def _remarks(media: str, document: Any, raw: bytes) -> list[str]:
+def _remarks(media: str, document: Any, text: Any) -> list[str]:
     prefix = "json patch " if media == JSON_PATCH else ""
     remarks = []
     if media == JSON_PATCH and isinstance(document, list):
@@ -92,8 +102,7 @@ def _remarks(media: str, document: Any, raw: bytes) -> list[str]:
             for key in operation
             if key not in _OPERATION
         ]
-    if may_repeat_keys(raw, document):
-        remarks += [f'{prefix}duplicate field "{path}"' for path in repeated_keys(raw)]
+    remarks += [f'{prefix}duplicate field "{path}"' for path in repeated_keys(text)]
     return remarks
 
 
@@ -118,6 +127,7 @@ async def patch(
             old = to_served(served, item.load())
             options.warnings.clear()
             new = patched(registry, served.kind, old, wanted, options)
+            require_name(new, item.name)
             try:
                 return await update(registry, served, item, new, options, part)
             except ModifiedError:
@@ -135,13 +145,13 @@ def patched(
         new["metadata"].get("managedFields") if isinstance(new.get("metadata"), dict) else None
     )
     options.resets_managers = managers in ([], [{}])
-    remarks = () if options.field_validation == "Ignore" else wanted.repeated
-    if remarks and options.field_validation == "Strict":
-        fault = f"strict decoding error: {', '.join(remarks)}"
-        raise wanted.refusal(object_text(new), fault)
+    shown = object_text(plain_numbers(clone(new))) if wanted.written else ""
+    notes = PatchNotes(wanted.repeated, converts=wanted.converts, written=wanted.written)
     try:
-        new = accept(registry.schema, kind, new, options, converting=wanted.converts)
+        return accept(registry.schema, kind, new, options, patch=notes)
     except UndecodableError as error:
-        raise wanted.refusal(object_text(new), error.fault) from error
-    options.warnings.extend(remarks)
-    return new
+        fault = error.fault
+        if wanted.media == MERGE_PATCH:  # which is read again with its keys in order
+            first = check_fields(registry.schema, kind, in_order(new)).type_error(kind)
+            fault = first.fault if first is not None else fault
+        raise wanted.refusal(shown or object_text(new), fault) from error

@@ -3,13 +3,14 @@
 Upstream's strategies (k8s.io/kubernetes: pkg/registry/*/*/strategy.go) as data and a few functions.
 """
 
+import uuid
 from collections.abc import Callable
 from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
-from winkube.apiserver.auth.user import User
+from winkube.apiserver.auth.user import SELF, User
 from winkube.apiserver.registry.pods import complete_report, merge_label_keys
 from winkube.apiserver.services.change import drop_left_behind
 from winkube.base.types import JsonObject
@@ -62,6 +63,29 @@ def _drop_gated(kind: Kind, obj: JsonObject) -> None:
         spec = obj.get("spec") or {}
         spec.pop("strategy", None)
         spec.pop("preferredHolder", None)
+    elif (kind.group, kind.plural) == ("resource.k8s.io", "deviceclasses"):
+        (obj.get("spec") or {}).pop("extendedResourceName", None)
+    elif (kind.group, kind.plural) == ("autoscaling", "horizontalpodautoscalers"):
+        behavior = (obj.get("spec") or {}).get("behavior") or {}
+        for rules in (behavior.get("scaleUp"), behavior.get("scaleDown")):
+            (rules or {}).pop("tolerance", None)
+    elif kind.group == "resource.k8s.io":
+        drop_taints(kind, obj)
+    elif (kind.group, kind.plural) == ("discovery.k8s.io", "endpointslices"):
+        for endpoint in obj.get("endpoints") or ():
+            endpoint.pop("deprecatedTopology", None)
+
+
+def drop_taints(kind: Kind, obj: JsonObject) -> None:
+    """The taints of devices and their tolerations: a feature that is off."""
+    spec = obj.get("spec") or {}
+    for entry in spec.get("devices") or () if kind.kind == "ResourceSlice" else ():
+        entry.pop("taints", None)
+    claim = spec.get("spec") or {} if kind.kind == "ResourceClaimTemplate" else spec
+    wishes = claim.get("devices") if kind.kind != "ResourceSlice" else None
+    for request in (wishes or {}).get("requests") or ():
+        for choice in (request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
+            choice.pop("tolerations", None)
 
 
 def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
@@ -79,6 +103,7 @@ def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
 
 def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """Keep what a plain update may not touch: status, and the count of generations."""
+    _drop_gated(kind, new)
     if "status" in kind.subresources:
         _copy_field(new, old, "status")
     if (kind.group, kind.plural) == ("apps", "daemonsets"):
@@ -88,6 +113,8 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
     if (kind.group, kind.plural) == ("", "services"):
         drop_left_behind(new, old)
+    if (kind.group, kind.plural) == ("", "serviceaccounts"):
+        _service_account(new, SELF)
     if (kind.group, kind.plural) == ("apps", "statefulsets"):
         drop_unavailable(new, old)
     if not counts_generation(kind):
@@ -232,6 +259,18 @@ def _namespace(obj: JsonObject, _: User) -> None:
         metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata["name"]}
 
 
+def _limit_range(obj: JsonObject, _: User) -> None:
+    metadata = obj["metadata"]
+    if not metadata.get("name"):
+        metadata["name"] = str(uuid.uuid4())
+
+
+def _service_account(obj: JsonObject, _: User) -> None:
+    """Of secrets it keeps the names."""
+    for index, secret in enumerate(obj.get("secrets") or ()):
+        obj["secrets"][index] = {"name": secret["name"]} if secret.get("name") else {}
+
+
 def _service(obj: JsonObject, _: User) -> None:
     obj["status"] = {"loadBalancer": {}}
 
@@ -326,6 +365,8 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("", "pods"): _pod,
     ("", "namespaces"): _namespace,
     ("", "services"): _service,
+    ("", "limitranges"): _limit_range,
+    ("", "serviceaccounts"): _service_account,
     ("", "persistentvolumes"): _volume,
     ("", "persistentvolumeclaims"): _pending,
     ("", "replicationcontrollers"): _no_replicas,

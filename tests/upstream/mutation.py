@@ -1,0 +1,227 @@
+"""Bodies made wrong at random: one good object, changed in a few places by what its schema says.
+
+The same seed makes the same bodies, for both servers and for ever: nothing here asks the clock.
+"""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from tests.upstream.exchange import APPLY, JSON_PATCH, MERGE, STRATEGIC, Step
+from tests.upstream.objects import Sample
+from tests.upstream.variants import DRY
+
+from winkube.api.kinds import KINDS
+from winkube.api.schema import Schema, Shape, Type
+
+Json = Any
+Place = tuple[str | int, ...]
+
+TEXTS: Final = (
+    "", " ", "a", "A_", "a.b", "a/b", "-", "x" * 64, "x" * 254, "ü", "名", "a b", "*", "0", "-1",
+    "1", "true", "null", "\u0000", "\u200b", "e\u0301", "\U0001f600", "%s", "{}", "a\nb", "None",
+    "10.0.0.1", "::1", "http", "100m", "1Gi", "50%", "101%",
+)  # fmt: skip
+NUMBERS: Final = (
+    0, -1, 1, 2, 79, 443, 65535, 65536, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 1.5, 1e3,
+)  # fmt: skip
+# Fields both servers fill in or compare by themselves, and those that end a conversation early.
+LEFT_ALONE: Final = frozenset(
+    {
+        "apiVersion", "kind", "managedFields", "resourceVersion", "uid", "creationTimestamp",
+        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generateName", "namespace",
+    }
+)  # fmt: skip
+
+
+def _copy(value: Json) -> Json:
+    return json.loads(json.dumps(value))
+
+
+def mutate(choose: random.Random, schema: Schema, gvk: tuple[str, str, str], body: Json) -> Json:
+    """A copy with one to three places changed."""
+    made = _copy(body)
+    definition = schema.for_kind(gvk)
+    assert definition is not None, gvk
+    for _ in range(choose.choice((1, 1, 1, 2, 3))):
+        places = list(_places(definition.shape, made, ()))
+        place, shape = choose.choice(places)
+        _change(choose, made, place, shape)
+    return made
+
+
+def _places(shape: Shape | None, value: Json, here: Place) -> Iterator[tuple[Place, Shape | None]]:
+    """Every place that has a value, and every one that could have."""
+    if here:
+        yield here, shape
+    if isinstance(value, dict):
+        known = shape.definition.properties if shape and shape.definition else {}
+        for key in sorted({*value, *known}):
+            if key in LEFT_ALONE:
+                continue
+            inner = known.get(key) or (shape.item if shape else None)
+            if key in value:
+                yield from _places(inner, value[key], (*here, key))
+            else:
+                yield (*here, key), inner
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield from _places(shape.item if shape else None, entry, (*here, index))
+
+
+def _change(choose: random.Random, root: Json, place: Place, shape: Shape | None) -> None:
+    parent = root
+    for step in place[:-1]:
+        parent = parent[step]
+    key = place[-1]
+    exists = isinstance(parent, list) or key in parent
+    if exists and choose.random() < 0.3:
+        del parent[key]
+    elif exists and isinstance(parent[key], list) and parent[key] and choose.random() < 0.3:
+        parent[key].append(_copy(parent[key][0]))
+    elif choose.random() < 0.25:
+        parent[key] = _copy(choose.choice(_ANYTHING))
+    elif isinstance(parent, dict) and choose.random() < 0.05:
+        parent["unknown"] = 1
+    else:
+        parent[key] = _value(choose, shape, 0)
+
+
+_ANYTHING: Final[tuple[Json, ...]] = (
+    None, "", "a", 0, -1, 1.5, True, [], {}, [None], [""], [{}], {"a": None}, {"": ""}, {"a": "b"},
+)  # fmt: skip
+
+
+def _value(choose: random.Random, shape: Shape | None, depth: int) -> Json:
+    """Something of the right type, sensible or not."""
+    if shape is None:
+        return _copy(choose.choice(_ANYTHING))
+    maker = _MAKERS.get(shape.type)
+    if maker is not None:
+        return _copy(maker(choose))
+    if shape.type is Type.LIST:
+        return [_value(choose, shape.item, depth + 1) for _ in range(choose.choice((0, 1, 1, 2)))]
+    if shape.type is Type.MAP:
+        keys = choose.sample(("a", "b", "", "a b", "x/y", "cpu"), choose.choice((0, 1, 1, 2)))
+        return {key: _value(choose, shape.item, depth + 1) for key in keys}
+    if shape.definition is None or depth > 3:
+        return {}
+    fields = sorted(set(shape.definition.properties) - LEFT_ALONE)
+    picked = choose.sample(fields, min(len(fields), choose.choice((0, 1, 2, 3))))
+    return {key: _value(choose, shape.definition.properties[key], depth + 1) for key in picked}
+
+
+_MAKERS: Final[Mapping[Type, Callable[[random.Random], Json]]] = {
+    Type.STRING: lambda choose: choose.choice(TEXTS),
+    Type.INT32: lambda choose: choose.choice(NUMBERS),
+    Type.INT64: lambda choose: choose.choice(NUMBERS),
+    Type.NUMBER: lambda choose: choose.choice(NUMBERS),
+    Type.BOOL: lambda choose: choose.choice((True, False)),
+    Type.BYTES: lambda choose: choose.choice(("", "YQ==", "a", "!", "YQ")),
+    Type.TIME: lambda choose: choose.choice(("", "2020-01-01T00:00:00Z", "x", "2020-13-01")),
+    Type.MICRO_TIME: lambda choose: choose.choice(("", "2020-01-01T00:00:00.000000Z", "x")),
+    Type.QUANTITY: lambda choose: choose.choice((*TEXTS[-6:], 0, -1, 1.5, "1e3", "0.1", "1n")),
+    Type.INT_OR_STRING: lambda choose: choose.choice((*TEXTS[-4:], 0, 1, -1, 2**31, "a", "")),
+    Type.FREE_OBJECT: lambda choose: choose.choice(({}, {"a": 1})),
+}
+
+
+# What messages show of whole objects: upstream's structs tell a list that is empty from one that is
+# not there, and what a patch shows has lost nulls. The verdict is compared all the same.
+_SHOWN: Final = (
+    (re.compile(r"Invalid value: \{.*\}(?=: )", re.DOTALL), "Invalid value: <object>"),
+    (re.compile(r'Invalid value: "map\[.*\]"(?=: )', re.DOTALL), "Invalid value: <patch>"),
+    (re.compile(r"\n@@.*", re.DOTALL), "<difference>"),
+)
+
+
+def settled(answer: Json) -> Json:
+    """Problems in no order, as upstream walks maps as they come; objects in messages left out."""
+    body = answer.get("body")
+    if not isinstance(body, dict) or body.get("kind") != "Status":
+        return answer
+    start, typed, _ = (body.get("message") or "").partition("typed patch object (")
+    if typed and ("errors:\n" in body["message"] or "not declared in schema" in body["message"]):
+        return {**answer, "body": {**body, "message": start + typed}}
+    if body.get("reason") != "Invalid":
+        return answer
+    causes = [
+        {**cause, "message": _without_objects(cause["message"])}
+        for cause in body.get("details", {}).get("causes") or []
+    ]
+    in_order = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
+    details = {**body.get("details", {}), "causes": in_order}
+    message = body["message"].partition("is invalid: ")[0] if causes else body["message"]
+    return {**answer, "body": {**body, "message": message, "details": details}}
+
+
+def _without_objects(message: str) -> str:
+    for pattern, word in _SHOWN:
+        message = pattern.sub(word, message)
+    return message
+
+
+def kind_of(api_version: str, kind: str) -> tuple[str, str, str]:
+    group, _, version = api_version.rpartition("/")
+    found = KINDS.by_gvk(group, version, kind)
+    assert found is not None, (api_version, kind)
+    return found.gvk
+
+
+def fuzz_steps(choose: random.Random, schema: Schema, sample: Sample, count: int) -> list[Step]:
+    """The good object, then ``count`` bad ones of each way to write it; nothing bad is kept."""
+    gvk = _kind_at(sample)
+    good = _complete(sample, gvk)
+    steps = [Step("POST", sample.path, good)]
+    for _ in range(count):
+        bad = mutate(choose, schema, gvk, good)
+        steps.append(Step("POST", f"{sample.path}{DRY}", _renamed(bad)))
+        steps.append(Step("PUT", f"{sample.item}{DRY}", mutate(choose, schema, gvk, good)))
+        steps += [
+            Step("PATCH", f"{sample.item}{DRY}", mutate(choose, schema, gvk, good), media)
+            for media in (MERGE, STRATEGIC)
+        ]
+        owned = f"{sample.item}{DRY}&fieldManager=m&force=true"
+        steps.append(Step("PATCH", owned, mutate(choose, schema, gvk, good), APPLY))
+        steps.append(
+            Step("PATCH", f"{sample.item}{DRY}", _operations(choose, schema, gvk, good), JSON_PATCH)
+        )
+    return [*steps, Step("DELETE", f"{sample.item}?gracePeriodSeconds=0")]
+
+
+def _kind_at(sample: Sample) -> tuple[str, str, str]:
+    parts = sample.path.strip("/").split("/")
+    version = parts[1] if parts[0] == "api" else f"{parts[1]}/{parts[2]}"
+    return kind_of(version, sample.kind.split()[0])
+
+
+def _complete(sample: Sample, gvk: tuple[str, str, str]) -> Json:
+    group, version, kind = gvk
+    labels = {"labels": {"app": "a"}, "annotations": {"note": "x"}}
+    return {
+        "apiVersion": f"{group}/{version}" if group else version,
+        "kind": kind,
+        **sample.named(**labels),
+    }
+
+
+def _renamed(body: Json) -> Json:
+    """A creation of another object, if it has a name at all."""
+    metadata = body.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]:
+        metadata["name"] += "-new"
+    return body
+
+
+def _operations(
+    choose: random.Random, schema: Schema, gvk: tuple[str, str, str], good: Json
+) -> Json:
+    definition = schema.for_kind(gvk)
+    assert definition is not None, gvk
+    place, shape = choose.choice(list(_places(definition.shape, good, ())))
+    path = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in place)
+    operation = choose.choice(("add", "replace", "remove", "test"))
+    made: Json = {"op": operation, "path": path}
+    return [made if operation == "remove" else {**made, "value": _value(choose, shape, 0)}]
