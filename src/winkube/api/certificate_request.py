@@ -110,6 +110,9 @@ def _check_node(request: CertificateRequest) -> None:
 def _check_node_name(request: CertificateRequest) -> None:
     if not request.common_name.startswith(_NODE_PREFIX):
         raise RefusedError("subject common name does not begin with system:node:")
+    if len(request.subject(NameOID.COMMON_NAME)) > 1:
+        # Who reads the certificate may take another of them than we do.
+        raise RefusedError("subject has more than one common name")
 
 
 def _forbid_names(

@@ -154,7 +154,7 @@ class MetricsServer:
             for key, value in part
             if key == "commonName"
         ]
-        if not set(names) & set(self._config.allowed_names):
+        if not set(names[-1:]) & set(self._config.allowed_names):
             raise UnauthorizedError
         if not request.headers.get("X-Remote-User"):
             raise UnauthorizedError

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from winkube.api.errors import UnauthorizedError
-from winkube.apiserver.auth.authn import Authenticator
+from winkube.apiserver.auth.authn import Authenticator, user_of_subject
 from winkube.apiserver.auth.user import ANONYMOUS
 from winkube.testing.fake_clock import FakeClock
 
@@ -46,3 +46,17 @@ def test_each_connection_has_its_own_user_until_its_certificate_ends() -> None:
         name(short)
     assert name(long) == "bob"
     assert name(Connection("", "Jan  1 02:00:00 1970 GMT")) == ANONYMOUS.name
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("system:kube-controller-manager", "system:node:me"), "system:node:me"),
+        (("root", ""), None),
+        ((), None),
+    ],
+)
+def test_of_several_names_the_last_counts(names: tuple[str, ...], expected: str | None) -> None:
+    subject = tuple((("commonName", name),) for name in names)
+    user = user_of_subject(((("organizationName", "system:nodes"),), *subject))
+    assert (user and user.name) == expected

@@ -89,13 +89,17 @@ def user_of_certificate(subject: Subject, encoded: bytes) -> User | None:
 
 @lru_cache(maxsize=1024)
 def user_of_subject(subject: Subject) -> User | None:
-    """CN is the user, each O a group (upstream's CommonNameUserConversion)."""
-    names: list[str] = []
+    """CN is the user, each O a group (upstream's CommonNameUserConversion).
+
+    Of several names the last counts, as for who signs a request: with another one here, a request
+    for one's own name would give somebody else's.
+    """
+    name = ""
     groups: list[str] = []
     for relative in subject:
         for key, value in relative:
             if key == "commonName":
-                names.append(value)
+                name = value
             elif key == "organizationName":
                 groups.append(value)
-    return User(names[0], (*groups, AUTHENTICATED)) if names else None
+    return User(name, (*groups, AUTHENTICATED)) if name else None

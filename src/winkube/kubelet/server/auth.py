@@ -33,9 +33,9 @@ async def require_client(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def _identity(certificate: dict[str, object]) -> tuple[str, frozenset[str]]:
-    """CN is the user, each O a group."""
+    """CN is the user, each O a group; of several names the last, as the signers of requests do."""
     subject = certificate.get("subject")
     pairs = [pair for part in subject for pair in part] if isinstance(subject, tuple) else []
     users = [value for key, value in pairs if key == "commonName"]
     groups = frozenset(value for key, value in pairs if key == "organizationName")
-    return (users[0] if users else ""), groups
+    return (users[-1] if users else ""), groups
