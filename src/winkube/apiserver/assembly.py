@@ -14,6 +14,7 @@ from winkube.apiserver.auth.rbac import FirstAllowing, RbacAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.chance import Chance
+from winkube.apiserver.component_status import ComponentStatuses
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.discovery import Discovery
@@ -107,6 +108,8 @@ def assemble(
     OpenApi(schema, kinds, aggregator.specs).install(edge)
     Reviews(authorizer, tokens, registry).install(edge)
     install_parts(edge, verbs)
+    components = ComponentStatuses(registry, renderer)
+    edge.add_virtual("", "componentstatuses", components.handle)
     kubelets = Kubelets(config, resources)
     _install_subresources(edge, registry, kubelets)
     issuing = Token(tokens, registry, authorizer)

@@ -74,6 +74,7 @@ class Edge:
         self._pages: dict[str, PageHandler] = {}
         self._trees: list[tuple[str, PageHandler]] = []
         self._parts: dict[tuple[str, str], SubresourceHandler] = {}
+        self._virtual: dict[tuple[str, str], SubresourceHandler] = {}
         self._creations: dict[tuple[str, str], SubresourceHandler] = {}
         self._delegate: Delegate | None = None
         self._deprecations = Deprecations("1.0")
@@ -98,6 +99,10 @@ class Edge:
     def add_subresource(self, plural: str, name: str, handler: SubresourceHandler) -> None:
         """``plural`` "*" serves the subresource of every kind that has it."""
         self._parts[plural, name] = handler
+
+    def add_virtual(self, group: str, plural: str, handler: SubresourceHandler) -> None:
+        """Kinds that nobody keeps: every verb is answered by the handler."""
+        self._virtual[group, plural] = handler
 
     def add_creation(self, group: str, plural: str, handler: SubresourceHandler) -> None:
         """Kinds that are asked, not stored (reviews, bindings)."""
@@ -218,6 +223,9 @@ class Edge:
     def _handler(self, call: Call) -> SubresourceHandler:
         target, kind = call.target, call.served.kind
         if not target.subresource:
+            virtual = self._virtual.get((kind.group, kind.plural))
+            if virtual is not None:
+                return virtual
             special = self._creations.get((kind.group, kind.plural))
             if special is None or call.verb != "create":
                 return self._verbs.handle
