@@ -34,6 +34,8 @@ def write_baseline(path: Path, report: Report) -> None:
 
 
 def load_baseline(path: Path) -> collections.Counter[str]:
+    if path.exists() and not path.is_file():
+        raise BaselineError(path, "not a regular file")  # a device may never end
     try:
         document = orjson.loads(path.read_bytes())
         if document["version"] != _VERSION:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from winkube.lint.errors import ConfigError
+from winkube.lint.parsing import UnreadableError, parse_document
 from winkube.rules.model import Finding, Severity
 
 CONFIG_NAME: Final = ".winkube-lint.yaml"
@@ -63,10 +62,16 @@ class FileConfig:
 
 
 def load_config(path: Path) -> FileConfig:
+    if path.exists() and not path.is_file():
+        raise ConfigError(path, "not a regular file")  # a device may never end
     try:
-        document = yaml.safe_load(path.read_bytes()) or {}
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(path, str(error)) from error
+        document = parse_document(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise ConfigError(path, str(error.strerror)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(path, "not UTF-8") from error
+    except UnreadableError as error:
+        raise ConfigError(path, f"line {error.line + 1}: {error.message}") from error
     if not isinstance(document, dict) or set(document) - _KNOWN:
         known = ", ".join(sorted(_KNOWN))
         raise ConfigError(path, f"must be a map with some of: {known}")

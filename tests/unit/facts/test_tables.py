@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from winkube.facts.images import base_images, pause_image
+from winkube.facts.life import flag_lives
 from winkube.facts.table import DATA, load_table
 from winkube.facts.version import LATEST, OLDEST, parse_range, parse_version
 from winkube.facts.windows import runs_image, unsupported_reason, windows_versions
@@ -125,3 +126,9 @@ def test_api_versions_leave_after_they_came() -> None:
         assert ages
         assert ages == sorted(ages, key=lambda version: version.number), row
         assert row["use"]
+
+
+def test_flags_that_moved_to_a_library_are_still_known() -> None:
+    # k8s.io/component-base: logs/api/v1/options.go has it since the kubelet's own files do not.
+    assert parse_version("1.34") in flag_lives("kubelet")["logging-format"]
+    assert parse_version("1.34") not in flag_lives("kubelet")["log-dir"]

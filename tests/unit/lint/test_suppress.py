@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from winkube.lint.baseline import hide_known, load_baseline, write_baseline
-from winkube.lint.errors import BaselineError, ConfigError
+from winkube.lint.errors import BaselineError, ConfigError, LintError
 from winkube.lint.report import Report
 from winkube.lint.run import LintConfig, lint
 from winkube.lint.sources import Source
@@ -101,3 +101,28 @@ def test_a_baseline_that_makes_no_sense_is_refused(tmp_path: Path, text: str) ->
     path.write_text(text)
     with pytest.raises(BaselineError):
         load_baseline(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"kubernetes: [x\n", "line 2: not YAML"),
+        (b"a: &a [*a]\n", "line 1: an anchor contains itself"),
+        (b"\xff\xfe\xff", "not UTF-8"),
+    ],
+)
+def test_a_config_file_that_cannot_be_read_is_named_with_its_line(
+    tmp_path: Path, data: bytes, words: str
+) -> None:
+    path = tmp_path / "lint.yaml"
+    path.write_bytes(data)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_devices_are_neither_config_nor_baseline() -> None:
+    for load in (load_config, load_baseline):
+        with pytest.raises(LintError, match="not a regular file"):
+            load(Path("/dev/zero"))
