@@ -121,7 +121,7 @@ class Kubelets:
                 ) as answer,
             ):
                 if judge and answer.status >= _REFUSED:
-                    words = await _read_some(answer, _MAX_WORDS)
+                    words = await read_some(answer, _MAX_WORDS)
                     raise _refusal(answer.status, words[:_MAX_WORDS].decode(errors="replace"))
                 if judge and wants_messages(request):
                     return await relay_messages(request, answer)
@@ -161,7 +161,7 @@ async def relay(
         headers["Location"] = links.change(headers["Location"])
     begin = b""
     if links is not None and "Location" not in headers and _is_page(answer):
-        begin = await _read_some(answer, MAX_PAGE + 1)
+        begin = await read_some(answer, MAX_PAGE + 1)
         if len(begin) <= MAX_PAGE:
             body = await asyncio.to_thread(_changed_page, links, begin)
             return web.Response(status=answer.status, headers=headers, body=body)
@@ -182,7 +182,7 @@ def _changed_page(links: Links, page: bytes) -> bytes:
     return links.change_page(text).encode(errors="surrogateescape")
 
 
-async def _read_some(answer: aiohttp.ClientResponse, most: int) -> bytes:
+async def read_some(answer: aiohttp.ClientResponse, most: int) -> bytes:
     """The body, if it is shorter than ``most``; otherwise about so much of it."""
     found = bytearray()
     async for chunk in answer.content.iter_any():

@@ -12,6 +12,8 @@ _CPU: Final = "cpu_usage_seconds_total"
 _MEMORY: Final = "memory_working_set_bytes"
 _START: Final = "container_start_time_seconds"
 _NANO: Final = 10**9
+_MOST: Final = 2**53
+_LATEST: Final = 253_402_300_799_000  # ms: the last moment that has a date
 
 PodKey = tuple[str, str]  # namespace, name
 
@@ -64,7 +66,10 @@ def _samples(text: str) -> Iterator[tuple[str, dict[str, str], float, int]]:
         if match is None:
             continue
         labels = {key: _ESCAPE.sub(_unescape, raw) for key, raw in _LABEL.findall(match[2] or "")}
-        yield match[1], labels, float(match[3]), int(match[4] or 0) * 1_000_000
+        value, at = float(match[3]), int(match[4] or 0)
+        # A node says what it likes: infinity, or more than there is, is no figure.
+        if 0 <= value < _MOST and at < _LATEST:
+            yield match[1], labels, value, at * 1_000_000
 
 
 def _unescape(match: re.Match[str]) -> str:

@@ -1,5 +1,7 @@
 """From two scrapes to a rate."""
 
+import pytest
+
 from winkube.metrics.documents import node_metrics, pod_metrics, table
 from winkube.metrics.figures import Figure, Figures
 from winkube.metrics.kubelets import kubelet_url
@@ -23,6 +25,21 @@ def test_a_kubelets_text_is_read() -> None:
     main = scrape.pods["default", 'we"b']["main"]
     assert main == Point(12_345_000_000, 1_500_000_000, 4096, 2_500_000_000)
     assert (scrape.node.cpu, scrape.node.memory, scrape.node.at) == (7.25 * NANO, 8192, 99 * NANO)
+
+
+@pytest.mark.parametrize(
+    "figure", ["+Inf", "NaN", "-1", "1e300", "5 999999999999999999", "5 " + "9" * 400]
+)
+def test_figures_that_cannot_be_are_none(figure: str) -> None:
+    labels = 'container="main",namespace="default",pod="web"'
+    for name in (
+        "node_cpu_usage_seconds_total",
+        "node_memory_working_set_bytes",
+        f"container_memory_working_set_bytes{{{labels}}}",
+        f"container_start_time_seconds{{{labels}}}",
+    ):
+        scrape = parse_scrape(f"{name} {figure}\n", now=99.0)
+        assert scrape == Scrape()
 
 
 def look(at: float, cpu: float, *, started: float = 1.0, node_cpu: float = 0.0) -> Scrape:

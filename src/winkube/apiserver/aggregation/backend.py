@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 import aiohttp
+import orjson
 import yarl
 from aiohttp import web
 from multidict import CIMultiDict
@@ -18,13 +19,14 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.kubelet import UNSAID, forwarded_headers, relay
+from winkube.apiserver.kubelet import UNSAID, forwarded_headers, read_some, relay
 from winkube.apiserver.presence import while_connected
 from winkube.base.types import JsonObject
 from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 
 _IDENTITY: Final = "x-remote-"
 _DISCOVERY_SECONDS: Final = 5.0
+_MAX_DOCUMENT: Final = 16 * 1024 * 1024
 _UNAVAILABLE: Final = 503
 _BAD_GATEWAY: Final = 502
 _REDIRECTS: Final = 3
@@ -121,7 +123,10 @@ class Backends:
             timeout=aiohttp.ClientTimeout(total=_DISCOVERY_SECONDS),
         ) as answer:
             answer.raise_for_status()
-            document: JsonObject = await answer.json(content_type=None)
+            data = await read_some(answer, _MAX_DOCUMENT + 1)
+            if len(data) > _MAX_DOCUMENT:
+                raise ValueError(f"a document of more than {_MAX_DOCUMENT} bytes")
+            document: JsonObject = orjson.loads(data)
             return document
 
     def _make_context(self, ca: str, insecure: bool) -> ssl.SSLContext:
