@@ -95,6 +95,9 @@ class Informer:
         self._version: str | None = None
         self._failures = 0
 
+    def __len__(self) -> int:
+        return len(self._objects)
+
     def get(self, key: str) -> JsonObject | None:
         return self._objects.get(key)
 

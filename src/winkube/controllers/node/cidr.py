@@ -71,11 +71,11 @@ def pod_cidrs(node: JsonObject) -> list[Network]:
 
 
 class NodeCidrController(Controller):
-    """One worker: two could give away the same block."""
+    """Many workers: a block is taken before anything is waited for, so none is given twice."""
 
     name = "node-ipam-controller"
     event_source = "cidrAllocator"
-    workers = 1
+    workers = 30
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)

@@ -42,7 +42,7 @@ class NodeTtlController(Controller):
 
     def _changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if old is None or new is None:
-            self._step = next_step(self._step, len(self._nodes.keys()))
+            self._step = next_step(self._step, len(self._nodes))
         if new is not None and annotations_of(new).get(ANNOTATION) != self._wanted():
             self.queue.add(key)
 
