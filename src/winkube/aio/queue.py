@@ -31,6 +31,8 @@ class WorkQueue(Generic[Key]):
         self._dirty: set[Key] = set()
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, asyncio.TimerHandle] = {}
+        # Keys whose last run seemed to take long.
+        self.suspects: set[Key] = set()
         # Whether it was added meanwhile.
         self._resting: dict[Key, bool] = {}
         self._wake = asyncio.Event()

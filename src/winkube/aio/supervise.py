@@ -22,7 +22,8 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
     while True:
         _obey_cancellation()
         async with queue.take() as key:
-            meter = Meter()
+            # A look at the wall clock first: a busy machine alone makes nothing dear.
+            meter = Meter(exact=key in queue.suspects)
             try:
                 await meter.run(reconcile(key))
             except Exception as error:
@@ -33,8 +34,12 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
                 log.debug("reconcile failed", exc_info=True)
             else:
                 queue.forget(key)
-            if meter.seconds > NOTICEABLE_SECONDS:
+            if meter.seconds <= NOTICEABLE_SECONDS:
+                queue.suspects.discard(key)
+            elif key in queue.suspects:
                 queue.rest(key, min(meter.seconds * REST, LONGEST_REST))
+            else:
+                queue.suspects.add(key)
 
 
 async def repeat(interval: float, step: Callable[[], Awaitable[None]], *, name: str) -> None:

@@ -21,7 +21,7 @@ async def test_own_work_counts_and_waiting_does_not() -> None:
         spin(0.02)
         return "done"
 
-    busy, idle = Meter(), Meter()
+    busy, idle = Meter(exact=True), Meter(exact=True)
     async with asyncio.TaskGroup() as group:
         waits = group.create_task(idle.run(asyncio.sleep(0.001)))
         assert await busy.run(work()) == "done"

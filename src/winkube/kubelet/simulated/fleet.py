@@ -62,6 +62,8 @@ class SimulatedNodes:
         self._queue: WorkQueue[str] = WorkQueue(Backoff(first=0.1, ceiling=5.0))
         self._registry: WorkQueue[str] = WorkQueue(Backoff(first=0.1, ceiling=5.0))
         self._unregistered = set(self._nodes)
+        # Those the control plane has given up.
+        self._ill: set[str] = set()
         self._registered = asyncio.Event()
         self._node_cache = Informer(client, NODES)
         self._node_cache.on_change(self._node_changed)
@@ -96,6 +98,7 @@ class SimulatedNodes:
             return
         was_stopped = _is_stopped(node.object)
         node.object = new or {}
+        (self._ill.add if _is_ill(node.object) else self._ill.discard)(key)
         if was_stopped and not _is_stopped(node.object):
             node.renewed = 0.0
             for uid, life in self._lives.items():
@@ -137,7 +140,7 @@ class SimulatedNodes:
         while True:
             now = self._clock.monotonic()
             for node in self._nodes.values():
-                if now - node.renewed >= seconds or (now > node.renewed and _is_ill(node.object)):
+                if now - node.renewed >= seconds or (now > node.renewed and node.name in self._ill):
                     node.renewed = now
                     self._registry.add(node.name)
             await asyncio.sleep(_TICK_SECONDS)
