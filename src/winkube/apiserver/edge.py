@@ -33,6 +33,7 @@ from winkube.apiserver.negotiate import negotiate
 from winkube.apiserver.registry.core import check_namespace
 from winkube.apiserver.served import Resources
 from winkube.apiserver.target import Target, parse_target, split_url
+from winkube.apiserver.turns import STREAMED, Turns
 from winkube.apiserver.verbs import Verbs, is_watch
 from winkube.store.errors import StoreError
 
@@ -43,8 +44,6 @@ SubresourceHandler = Callable[[Call], Awaitable[web.StreamResponse]]
 RemoteHandler = Callable[[web.BaseRequest, User], Awaitable[web.StreamResponse]]
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "HEAD": "get"}
-# Subresources that stream: any Accept header will do for them.
-_STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 # All that somebody without credentials can ever reach, whatever roles say.
 _OPEN: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _READ: Final = frozenset({"list", "watch"})
@@ -71,6 +70,7 @@ class Edge:
         self._resources = resources
         self._verbs = verbs
         self._metrics = metrics
+        self._turns = Turns()
         self._pages: dict[str, PageHandler] = {}
         self._trees: list[tuple[str, PageHandler]] = []
         self._parts: dict[tuple[str, str], SubresourceHandler] = {}
@@ -188,12 +188,13 @@ class Edge:
         if bool(target.namespace) != served.kind.namespaced and (target.namespace or target.name):
             raise NoRouteError
         call = Call(request, target, served, verb, user, query)
-        if target.subresource not in _STREAMED:
+        # Any Accept header will do for those that stream.
+        if target.subresource not in STREAMED:
             call.output = negotiate(request.headers.get("Accept", ""), many=verb in _OF_MANY)
         warning = self._deprecations.warning(served.kind)
         start = time.perf_counter()
         try:
-            response = await self._handler(call)(call)
+            response = await self._turns.serve(call, self._handler(call))
         except ApiError as error:
             told = warning and not isinstance(error, MethodNotAllowedError)
             error.warnings = [warning, *call.warnings] if told else call.warnings
