@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.upstream.scheduling.play import differences, play_ours, play_upstream
+from tests.upstream.scheduling.play import differences, play_ours, play_upstream, recorded
 from tests.upstream.scheduling.scenarios import SCENARIOS
 
 from winkube.client.rest import ApiClient
@@ -14,22 +14,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-# Some scenarios are races between a scheduler and its cluster: on a busy machine another may win.
-ATTEMPTS = 3
-
-
 async def test_both_schedulers_do_the_same(tmp_path: Path) -> None:
-    left = list(SCENARIOS)
-    found: dict[str, list[str]] = {}
-    for attempt in range(ATTEMPTS):
-        folder = tmp_path / str(attempt)
-        with api_server("upstream", folder) as plane:
-            theirs = await play_upstream(plane, left)
-            async with ApiClient(plane.client) as client:
-                ours = await play_ours(client, folder, left)
-        outcomes = {name: differences(outcome, theirs[name]) for name, outcome in ours.items()}
-        found = {name: each for name, each in outcomes.items() if each}
-        left = [scenario for scenario in left if scenario.name in found]
-        if not left:
-            break
-    assert found == {}
+    with api_server("upstream", tmp_path) as plane:
+        theirs = await play_upstream(plane, list(SCENARIOS), recorded())
+        async with ApiClient(plane.client) as client:
+            ours = await play_ours(client, tmp_path, list(SCENARIOS), theirs)
+    found = {name: differences(outcome, theirs[name]) for name, outcome in ours.items()}
+    assert {name: each for name, each in found.items() if each} == {}

@@ -8,22 +8,11 @@ from tests.upstream.scheduling.scenarios import SCENARIOS
 from winkube.client.rest import ApiClient
 from winkube.testing.planes import api_server
 
-# Some scenarios are races between the scheduler and its cluster: on a busy machine another may win.
-ATTEMPTS = 3
-
 
 async def test_scenarios_end_as_upstream_ended_them(tmp_path: Path) -> None:
     known = recorded()
-    left = list(SCENARIOS)
-    found: dict[str, list[str]] = {}
-    for attempt in range(ATTEMPTS):
-        folder = tmp_path / str(attempt)
-        with api_server("winkube", folder) as plane:
-            async with ApiClient(plane.client) as client:
-                ours = await play_ours(client, folder, left)
-        outcomes = {name: differences(outcome, known[name]) for name, outcome in ours.items()}
-        found = {name: each for name, each in outcomes.items() if each}
-        left = [scenario for scenario in left if scenario.name in found]
-        if not left:
-            break
-    assert found == {}
+    with api_server("winkube", tmp_path) as plane:
+        async with ApiClient(plane.client) as client:
+            ours = await play_ours(client, tmp_path, list(SCENARIOS), known)
+    found = {name: differences(outcome, known[name]) for name, outcome in ours.items()}
+    assert {name: each for name, each in found.items() if each} == {}

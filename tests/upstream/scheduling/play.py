@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -48,17 +48,22 @@ def upstream_scheduler(plane: Plane) -> Iterator[None]:
         yield
 
 
-async def play_upstream(plane: Plane, chosen: list[Scenario]) -> dict[str, Json]:
+async def play_upstream(
+    plane: Plane, chosen: list[Scenario], known: Mapping[str, Json] | None = None
+) -> dict[str, Json]:
+    """What upstream is known to do is waited for; without it, what there is when all is quiet."""
     async with ApiClient(plane.client) as client:
         with upstream_scheduler(plane):
-            return await _play(Player(client, "upstream", 0.7), chosen)
+            return await _play(Player(client, "upstream", 0.7, known), chosen)
 
 
-async def play_ours(client: ApiClient, folder: Path, chosen: list[Scenario]) -> dict[str, Json]:
+async def play_ours(
+    client: ApiClient, folder: Path, chosen: list[Scenario], known: Mapping[str, Json]
+) -> dict[str, Json]:
     ours = Scheduler(client, SchedulerConfig(config_file=write_config(folder)))
     async with running(ours.run()):
         await ours.ready.wait()
-        return await _play(Player(client, "winkube", 0.35), chosen)
+        return await _play(Player(client, "winkube", 0.35, known), chosen)
 
 
 async def _play(player: Player, chosen: list[Scenario]) -> dict[str, Json]:
@@ -97,7 +102,7 @@ def main() -> None:
 
         async def play() -> dict[str, Json]:
             async with ApiClient(plane.client) as client:
-                return await play_ours(client, Path(name), chosen)
+                return await play_ours(client, Path(name), chosen, recorded())
 
         report(asyncio.run(play()))
 

@@ -7,7 +7,7 @@ times, how often an event was seen.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -78,8 +78,14 @@ SHARED: Final[list[tuple[Resource, Json]]] = [
 
 
 class Player:
-    def __init__(self, client: ApiClient, prefix: str, quiet: float) -> None:
-        """``quiet`` is how many seconds nothing has to move for a step to be over."""
+    def __init__(
+        self, client: ApiClient, prefix: str, quiet: float, known: Mapping[str, Json] | None = None
+    ) -> None:
+        """``quiet`` is how many seconds nothing has to move for a step to be over.
+
+        A busy machine is quiet before it is done: what is ``known`` to come is waited for.
+        """
+        self._known = known or {}
         self._client = client
         self._quiet = quiet
         self._prefix = prefix
@@ -143,9 +149,11 @@ class Player:
 
     async def _steps(self, scenario: Scenario, namespace: str) -> Json:
         seen: list[Json] = []
-        for step in scenario.steps:
+        known = self._known.get(scenario.name) or {}
+        sights = known.get("seen") or [None] * len(scenario.steps)
+        for step, sight in zip(scenario.steps, sights, strict=True):
             await self._step(step, namespace)
-            seen.append(await self._settled(namespace, self._quiet))
+            seen.append(await self._settled(namespace, self._quiet, sight))
         places: dict[str, set[str]] = {}
         for pods in seen:
             _add_places(places, pods)
@@ -156,11 +164,13 @@ class Player:
             for step in again:
                 await self._step(step, namespace)
                 _add_places(places, await self._settled(namespace, quiet=0.05))
+        with suppress(TimeoutError):
+            await eventually(
+                lambda: self._told(namespace) == known.get("events", self._told(namespace)),
+                seconds=PATIENCE,
+            )
         return {
-            "seen": [
-                {name: {k: v for k, v in pod.items() if k != "node"} for name, pod in pods.items()}
-                for pods in seen
-            ],
+            "seen": [_without_nodes(pods) for pods in seen],
             "places": {name: sorted(found) for name, found in places.items()},
             "events": self._told(namespace),
         }
@@ -195,15 +205,20 @@ class Player:
 
     # -- waiting and looking
 
-    async def _settled(self, namespace: str, quiet: float) -> dict[str, Json]:
+    async def _settled(self, namespace: str, quiet: float, known: Json = None) -> dict[str, Json]:
         """The pods, when all have been looked at and nothing has moved for a while."""
         deadline = time.monotonic() + PATIENCE
         self._changed = time.monotonic()
         while time.monotonic() < deadline:
             await asyncio.sleep(0.02)
             still = time.monotonic() - self._changed > quiet
-            if still and all(_is_decided(pod) for pod in self._pods_of(namespace)):
+            if not still or not all(_is_decided(pod) for pod in self._pods_of(namespace)):
+                continue
+            if known is None or _without_nodes(self._sights(namespace)) == known:
                 break
+        return self._sights(namespace)
+
+    def _sights(self, namespace: str) -> dict[str, Json]:
         return {pod["metadata"]["name"]: _sight(pod) for pod in self._pods_of(namespace)}
 
     def _pods_of(self, namespace: str) -> list[Json]:
@@ -246,6 +261,10 @@ class Player:
                     free = {"metadata": {"finalizers": None}}
                     await self._client.patch(resource, name, free, namespace=where)
         await eventually(lambda: not self._pods_of(namespace), seconds=PATIENCE)
+
+
+def _without_nodes(pods: dict[str, Json]) -> dict[str, Json]:
+    return {name: {k: v for k, v in pod.items() if k != "node"} for name, pod in pods.items()}
 
 
 def _add_places(places: dict[str, set[str]], pods: dict[str, Json]) -> None:
