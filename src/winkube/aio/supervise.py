@@ -17,8 +17,13 @@ Key = TypeVar("Key", bound=Hashable)
 log = logging.getLogger(__name__)
 
 
-async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]]) -> None:
-    """Serve the queue until cancelled; an error about one key delays that key alone."""
+async def work(
+    queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]], *, rests: bool = False
+) -> None:
+    """Serve the queue until cancelled; an error about one key delays that key alone.
+
+    With ``rests`` a key that takes long by itself is looked at less often.
+    """
     while True:
         _obey_cancellation()
         async with queue.take() as key:
@@ -36,6 +41,8 @@ async def work(queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]
                 queue.forget(key)
             if meter.seconds <= NOTICEABLE_SECONDS:
                 queue.suspects.discard(key)
+            elif not rests:
+                continue
             elif key in queue.suspects:
                 queue.rest(key, min(meter.seconds * REST, LONGEST_REST))
             else:

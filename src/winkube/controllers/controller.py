@@ -97,7 +97,9 @@ class Controller(ABC):
         """Reconcile until cancelled; the informers have synced when this is called."""
         async with asyncio.TaskGroup() as group:
             for number in range(self.workers or self.context.config.workers):
-                group.create_task(work(self.queue, self._attempt), name=f"{self.name} {number}")
+                group.create_task(
+                    work(self.queue, self._attempt, rests=True), name=f"{self.name} {number}"
+                )
 
     async def _attempt(self, key: str) -> None:
         try:

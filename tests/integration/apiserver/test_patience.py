@@ -1,6 +1,7 @@
 """Connections that say nothing are ended; those that ask are kept."""
 
 import asyncio
+import contextlib
 
 from aiohttp import web
 
@@ -38,8 +39,12 @@ async def test_only_a_connection_that_asks_is_kept() -> None:
     finally:
         for writer in writers:
             writer.close()
-        listener.close()
+            # Those the server ended say so once more.
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
         await server.shutdown(0.1)
+        listener.close()
+        await listener.wait_closed()
 
 
 async def _rest(reader: asyncio.StreamReader) -> bytes:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from winkube.api.errors import ForbiddenError
 from winkube.base.clock import SystemClock
 from winkube.base.types import JsonObject
-from winkube.client.resource import EVENTS, LEASES, NODES, PODS
+from winkube.client.resource import EVENTS, LEASES, NODES, PODS, Resource
 from winkube.kubelet.pod.status import Surroundings
 from winkube.kubelet.simulated.fleet import STATE, SimulatedNodes
 from winkube.kubelet.simulated.life import Life
@@ -199,3 +200,18 @@ async def test_nothing_happens_on_a_stopped_node() -> None:
 def phase(api: FakeApi) -> str:
     found = api.find(PODS, "default/p")
     return "" if found is None else str(found["status"].get("phase"))
+
+
+async def test_a_node_that_cannot_register_keeps_none_of_the_others_from_living() -> None:
+    class Refusing(FakeApi):
+        async def create(self, resource: Resource, obj: JsonObject, **more: Any) -> JsonObject:
+            if resource is NODES and obj["metadata"]["name"] == "bad":
+                raise ForbiddenError("no")
+            return await super().create(resource, obj, **more)
+
+    api = Refusing()
+    fleet = SimulatedNodes(api, [NodeSpec("bad"), NodeSpec("n")])
+    api.seed(PODS, make_pod())
+    async with running(fleet.run()):
+        await eventually(lambda: api.all(PODS)[0]["status"]["phase"] == "Running")
+    assert not fleet.ready.is_set()

@@ -78,7 +78,7 @@ class SimulatedNodes:
                 self._registry.add(name)
             for number in range(_WORKERS):
                 group.create_task(work(self._registry, self._keep), name=f"node {number}")
-            await self._registered.wait()
+            # One that cannot register keeps none of the others from living.
             group.create_task(self._beat(), name="heartbeats")
             group.create_task(self._pods.run(), name="pods")
             for number in range(_STATUS_WRITERS):
@@ -88,6 +88,8 @@ class SimulatedNodes:
             for number in range(_WORKERS):
                 group.create_task(work(self._queue, self._reconcile), name=f"pod {number}")
             await self._pods.synced.wait()
+            if self._nodes:
+                await self._registered.wait()
             self.ready.set()
 
     # -- nodes
