@@ -172,7 +172,13 @@ CASES = [
     changes("PersistentVolumeClaim", ({"spec": {"accessModes": None}}, MERGE)),
     changes("PersistentVolume", ({"spec": {"capacity": None}}, MERGE)),
     changes("Role", ({"rules": [{"verbs": []}]}, MERGE)),
-    changes("NetworkPolicy", ({"spec": {"policyTypes": ["", "X"]}}, MERGE)),
+    changes(
+        "NetworkPolicy",
+        ({"spec": {"policyTypes": ["", "X"]}}, MERGE),
+        ({"spec": {"ingress": [{"ports": [{"port": 80, "endPort": 70000}]}]}}, MERGE),
+        ({"spec": {"ingress": [{"ports": [{"port": 80, "endPort": 0}]}]}}, MERGE),
+        ({"spec": {"ingress": [{"ports": [{"protocol": ""}]}]}}, MERGE),
+    ),
     changes("PriorityClass", ({"preemptionPolicy": "http"}, MERGE)),
     changes("IngressClass", ({"spec": {"controller": None}}, MERGE)),
     changes("ServiceAccount", ({"secrets": [{"name": "s", "fieldPath": "x"}, {}]}, MERGE)),
@@ -207,6 +213,17 @@ CASES = [
         {"endpoints": [{"addresses": ["2001:db8::1"]}]},
         {"addressType": "FQDN", "endpoints": [{"addresses": ["a", "", "a.b.", "A_"]}]},
         {"addressType": "X"},
+        {
+            "endpoints": [
+                {
+                    "addresses": ["192.0.2.1"],
+                    "hints": {
+                        "forZones": [{"name": "a b"}, {"name": "z"}, {"name": "z"}],
+                        "forNodes": [{"name": "A_"}, {"name": ""}],
+                    },
+                }
+            ]
+        },
     ),
     Case(
         "another uid",

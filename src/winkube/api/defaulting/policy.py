@@ -14,7 +14,7 @@ def default_network_policy(obj: JsonObject) -> None:
         spec["policyTypes"] = ["Ingress", *egress]
     for rule in (*(spec.get("ingress") or ()), *(spec.get("egress") or ())):
         for port in rule.get("ports") or ():
-            if not port.get("protocol"):
+            if port.get("protocol") is None:
                 port["protocol"] = "TCP"
 
 

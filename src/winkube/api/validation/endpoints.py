@@ -1,6 +1,7 @@
 """Endpoints and EndpointSlices."""
 
 import ipaddress
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
@@ -120,6 +121,34 @@ def _check_endpoint(endpoint: JsonObject, kind: Any, path: str, problems: Proble
         problems.all_invalid(f"{path}.nodeName", node, names.dns_subdomain_problems(node))
     if host is not None:
         problems.all_invalid(f"{path}.hostname", host, names.dns_label_problems(host))
+    hints = endpoint.get("hints") or {}
+    for field, check in _HINTS:
+        _check_hints(hints.get(field) or [], check, f"{path}.hints.{field}", problems)
+
+
+_MAX_HINTS: Final = 8
+_HINTS: Final = (
+    ("forZones", names.label_value_problems),
+    ("forNodes", names.dns_subdomain_problems),
+)
+
+
+def _check_hints(
+    hints: list[JsonObject],
+    check: Callable[[str], Sequence[str]],
+    path: str,
+    problems: Problems,
+) -> None:
+    if len(hints) > _MAX_HINTS:
+        problems.too_many(path, len(hints), _MAX_HINTS)
+        return
+    seen: set[str] = set()
+    for index, hint in enumerate(hints):
+        here, name = f"{path}[{index}].name", hint.get("name") or ""
+        if name in seen:
+            problems.duplicate(here, name)
+        seen.add(name)
+        problems.all_invalid(here, name, check(name))
 
 
 def _check_slice_address(

@@ -8,6 +8,7 @@ from winkube.api.validation.common import (
     check_cidr,
     check_nonnegative,
     check_one_of,
+    check_port,
     check_port_or_name,
     check_positive,
     check_selector,
@@ -134,7 +135,9 @@ def validate_network_policy(obj: JsonObject, problems: Problems) -> None:
 
 
 def _check_policy_port(port: JsonObject, path: str, problems: Problems) -> None:
-    check_one_of(port.get("protocol"), ("TCP", "UDP", "SCTP"), f"{path}.protocol", problems)
+    protocol = port.get("protocol")
+    if protocol is not None and protocol not in ("TCP", "UDP", "SCTP"):
+        problems.unsupported(f"{path}.protocol", protocol, ("TCP", "UDP", "SCTP"))
     first, last = port.get("port"), port.get("endPort")
     if first is not None:
         check_port_or_name(first, f"{path}.port", problems)
@@ -146,9 +149,11 @@ def _check_policy_port(port: JsonObject, path: str, problems: Problems) -> None:
     elif isinstance(first, str):
         text = "may not be specified when `port` is non-numeric"
         problems.invalid(f"{path}.endPort", last, text)
-    elif last < first:
-        text = "must be greater than or equal to `port`"
-        problems.invalid(f"{path}.endPort", first, text)
+    else:
+        if last < first:
+            text = "must be greater than or equal to `port`"
+            problems.invalid(f"{path}.endPort", first, text)
+        check_port(last, f"{path}.endPort", problems)
 
 
 def _check_peer(peer: JsonObject, path: str, problems: Problems) -> None:
