@@ -37,8 +37,8 @@ MAX_RETRY_AFTER: Final = 10.0
 LONG_BODY_BYTES: Final = 1 << 20
 # Requests under way at once, and those of one namespace: the server gains nothing from more, and
 # every one that is under way is one that the next waits for.
-IN_FLIGHT: Final = 128
-OF_ONE_NAMESPACE: Final = 16
+IN_FLIGHT: Final = 256
+OF_ONE_NAMESPACE: Final = 32
 
 
 class PatchType(StrEnum):

@@ -75,8 +75,16 @@ class _Bench:
 
     def __init__(self, cluster: Cluster) -> None:
         self.judge = Judge(cluster)
+        # By the whole text, which is quick; and by what counts, where token volumes have
+        # names of their own in every pod.
+        self.asked: Memory[Verdict] = Memory()
         self.verdicts: Memory[Verdict] = Memory()
         self.plans: Memory[tuple[Operation, ...]] = Memory()
+
+    def hear(self, written: JsonObject, classes: Mapping[str, JsonObject]) -> Verdict:
+        return self.verdicts.recall(
+            key_of(written, classes), lambda: self.judge.judge(written, classes)
+        )
 
 
 class WindowsAdmission:
@@ -91,7 +99,7 @@ class WindowsAdmission:
         subject = _subject(question)
         if subject is None or not self._is_windows(subject):
             return ()
-        _, classes, key = self._written(question, subject)
+        _, classes, key = self._asked(question, subject)
         bench = self._bench(subject, self._world.cluster())
         return bench.plans.recall(key, lambda: tuple(plan_placing(subject, bench.judge, classes)))
 
@@ -117,9 +125,9 @@ class WindowsAdmission:
             return _SILENCE
         if mode.mutates and question.resource != PODS:
             question, subject = self._placed(question, subject)
-        written, classes, key = self._written(question, subject)
+        document, classes, key = self._asked(question, subject)
         bench = self._bench(subject, cluster)
-        return bench.verdicts.recall(key, lambda: bench.judge.judge(written, classes))
+        return bench.asked.recall(key, lambda: bench.hear(as_written(document, subject), classes))
 
     def _placed(self, question: Question, subject: Subject) -> tuple[Question, Subject]:
         """A template as its pods will be."""
@@ -133,16 +141,15 @@ class WindowsAdmission:
     def _is_windows(self, subject: Subject) -> bool:
         return meant_for(subject.pod["spec"], self._world.runtime_classes) == "windows"
 
-    def _written(
+    def _asked(
         self, question: Question, subject: Subject
     ) -> tuple[JsonObject, Mapping[str, JsonObject], bytes]:
-        """What is judged, the RuntimeClass it names, and both as a key."""
+        """What is asked about, the RuntimeClass it names, and both as a key."""
         # A request for a pod need not say that it is one.
         document = question.obj if question.resource != PODS else {**question.obj, "kind": "Pod"}
         name, known = subject.pod["spec"].get("runtimeClassName"), self._world.runtime_classes
         classes = {name: known[name]} if isinstance(name, str) and name in known else {}
-        written = as_written(document, subject)
-        return written, classes, key_of(written, classes)
+        return document, classes, key_of(document, classes)
 
     def _bench(self, subject: Subject, cluster: Cluster) -> _Bench:
         build = first(subject.pod, "spec", "nodeSelector", BUILD_LABEL)

@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 import orjson
 
 from winkube.base.types import JsonObject
+from winkube.rules.admission.written import notes_of
 
 Answer = TypeVar("Answer")
 _REMEMBERED: Final = 512
@@ -32,7 +33,7 @@ class Memory(Generic[Answer]):
         return made
 
 
-def key_of(written: JsonObject, classes: Mapping[str, JsonObject]) -> bytes:
+def key_of(document: JsonObject, classes: Mapping[str, JsonObject]) -> bytes:
     """Everything that an answer depends on: not the object's own name."""
-    metadata = {key: value for key, value in written["metadata"].items() if key != "name"}
-    return orjson.dumps([{**written, "metadata": metadata}, classes])
+    metadata = {key: value for key, value in notes_of(document).items() if key != "name"}
+    return orjson.dumps([{**document, "metadata": metadata}, classes])

@@ -26,13 +26,14 @@ def as_written(document: JsonObject, subject: Subject) -> JsonObject:
     """A copy as deep as it has to be."""
     pod = {
         **subject.pod,
-        "metadata": _notes(subject.pod),
+        "metadata": notes_of(subject.pod),
         "spec": _spec(subject.pod["spec"]),
     }
-    return _with_pod({**document, "metadata": _notes(document)}, subject.base, pod)
+    return _with_pod({**document, "metadata": notes_of(document)}, subject.base, pod)
 
 
-def _notes(part: JsonObject) -> JsonObject:
+def notes_of(part: JsonObject) -> JsonObject:
+    """What of the metadata rules look at."""
     metadata = part.get("metadata")
     if not isinstance(metadata, dict):
         return {}
