@@ -12,7 +12,7 @@ from winkube.api.errors import ApiError, BadRequestError, RequestTooLargeError
 from winkube.api.strategic import strategic_merge
 from winkube.base.types import JsonObject
 
-__all__ = ["PatchFailedError", "json_patch", "merge_patch", "strategic_merge"]
+__all__ = ["PatchFailedError", "json_patch", "merge_into", "merge_patch", "strategic_merge"]
 
 MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch.go
 # Values that all copies of one patch may make: each copy can double the document.
@@ -40,10 +40,11 @@ class PatchFailedError(ApiError):
 
 
 def merge_patch(doc: Any, patch: Any) -> Any:
-    return _merge(clone(doc), patch)
+    return merge_into(clone(doc), patch)
 
 
-def _merge(doc: Any, patch: Any) -> Any:
+def merge_into(doc: Any, patch: Any) -> Any:
+    """As ``merge_patch``, for a document that may be changed."""
     if not isinstance(patch, dict):
         return clone(patch)
     target = doc if isinstance(doc, dict) else {}
@@ -51,7 +52,7 @@ def _merge(doc: Any, patch: Any) -> Any:
         if value is None:
             target.pop(key, None)
         elif isinstance(value, dict):
-            target[key] = _merge(target.get(key), value)
+            target[key] = merge_into(target.get(key), value)
         else:
             target[key] = clone(value)
     return target

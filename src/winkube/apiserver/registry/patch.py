@@ -15,7 +15,7 @@ from winkube.api.errors import (
 from winkube.api.fields import check_fields, repeated_keys
 from winkube.api.go_text import object_text, printed, quoted
 from winkube.api.kinds import Kind
-from winkube.api.patch import json_name, json_patch, merge_patch, strategic_merge
+from winkube.api.patch import json_name, json_patch, merge_into, strategic_merge
 from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
@@ -34,8 +34,9 @@ MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 _MAP: Final = "Go value of type map[string]interface {}"
-# Perhaps a number whose spelling matters; texts that only look like one do no harm.
-_ODD_NUMBER: Final = re.compile(rb"\d[.eE]|\d{19}")
+# Perhaps a number whose spelling matters. Texts that only look like one do no harm but take time,
+# and many begin like one: addresses, uids, versions.
+_ODD_NUMBER: Final = re.compile(rb"[:\[,\s]-?(?:\d+[.eE]|\d{19})")
 _OPERATION: Final = frozenset({"op", "path", "from", "value"})
 
 
@@ -49,10 +50,11 @@ class Patch:
     written: bool = False  # numbers know how they were spelt
 
     def change(self, schema: Schema, kind: Kind, doc: JsonObject) -> JsonObject:
+        """The document with the change; itself it is of no use any more."""
         if self.media == JSON_PATCH:
             return _object(json_patch(doc, self.document))
         if self.media == MERGE_PATCH:
-            return _object(merge_patch(doc, self.document))
+            return _object(merge_into(doc, self.document))
         wanted = {key: self.document[key] for key in self.document if key not in _TYPE}
         return strategic_merge(schema, kind, doc, wanted)
 
