@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.upstream.scenario import Scenario, Step
-from tests.upstream.steps import change, count, each, look, make, remove, until
+from tests.upstream.steps import change, count, each, look, make, pause, remove, until
 from tests.upstream.workloads.shapes import is_ready, notes, template, workload
 
 Json = Any
@@ -88,6 +88,7 @@ SCENARIOS = [
                 )
             ),
             DONE,
+            pause(1.1),  # of pods made in the same second either may count as the older
             roll("app:2", ready="never"),
             count("Pod", 5),
             look("surging"),
