@@ -188,6 +188,10 @@ def test_services_by_type() -> None:
     assert sticky["sessionAffinityConfig"] == {"clientIP": {"timeoutSeconds": 10800}}
     name = defaulted("", "Service", {"spec": {"type": "ExternalName"}})["spec"]
     assert "internalTrafficPolicy" not in name
+    for policy, kept in (("Local", False), ("other", True)):
+        named = {"type": "ExternalName", "internalTrafficPolicy": policy}
+        spec = defaulted("", "Service", {"spec": named})["spec"]
+        assert ("internalTrafficPolicy" in spec) is kept, policy  # for validation to refuse
 
 
 def test_string_data_of_a_secret_becomes_data() -> None:

@@ -10,6 +10,7 @@ from winkube.base.types import JsonObject
 
 _AFFINITY_SECONDS = 10800
 _ORIGINS = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+_TRAFFIC = ("Cluster", "Local")
 _EXPOSED = ("NodePort", "LoadBalancer")
 
 
@@ -29,8 +30,8 @@ def default_service(obj: JsonObject) -> None:
         spec["externalTrafficPolicy"] = "Cluster"
     if kind in ("ClusterIP", *_EXPOSED):
         spec.setdefault("internalTrafficPolicy", "Cluster")
-    elif kind == "ExternalName":
-        spec.pop("internalTrafficPolicy", None)  # never shown for these
+    elif kind == "ExternalName" and spec.get("internalTrafficPolicy") in _TRAFFIC:
+        del spec["internalTrafficPolicy"]  # never shown for these, but a wrong one is refused
     if kind == "LoadBalancer":
         spec.setdefault("allocateLoadBalancerNodePorts", True)
     status = obj.setdefault("status", {})
