@@ -1,10 +1,16 @@
 """Our scheduler and upstream's on the same (upstream) API server."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.upstream.scheduling.play import differences, play_ours, play_upstream, recorded
-from tests.upstream.scheduling.scenarios import SCENARIOS
+from tests.upstream.scheduling.play import (
+    lasting_differences,
+    play_ours,
+    play_upstream,
+    recorded,
+)
+from tests.upstream.scheduling.scenario import Scenario
 
 from winkube.client.rest import ApiClient
 from winkube.testing.planes import api_server, upstream_folder
@@ -12,23 +18,13 @@ from winkube.testing.planes import api_server, upstream_folder
 pytestmark = pytest.mark.skipif(
     upstream_folder() is None, reason="upstream is not built: run `make upstream`"
 )
-# Some scenarios are races between a scheduler and its cluster, which either side may win.
-ATTEMPTS = 3
 
 
 async def test_both_schedulers_do_the_same(tmp_path: Path) -> None:
-    left, known = list(SCENARIOS), recorded()
-    found: dict[str, list[str]] = {}
-    for attempt in range(ATTEMPTS):
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
+    async def play(folder: Path, scenarios: list[Scenario]) -> tuple[Any, Any]:
         with api_server("upstream", folder) as plane:
-            theirs = await play_upstream(plane, left, known)
+            theirs = await play_upstream(plane, scenarios, recorded())
             async with ApiClient(plane.client) as client:
-                ours = await play_ours(client, folder, left, theirs)
-        outcomes = {name: differences(outcome, theirs[name]) for name, outcome in ours.items()}
-        found = {name: each for name, each in outcomes.items() if each}
-        left = [scenario for scenario in left if scenario.name in found]
-        if not left:
-            break
-    assert found == {}
+                return await play_ours(client, folder, scenarios, theirs), theirs
+
+    assert await lasting_differences(play, tmp_path) == {}

@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,7 @@ from winkube.testing.tasks import running
 
 Json = Any
 DATA: Final = Path(__file__).parents[2] / "data" / "upstream" / "scheduling.json"
+_ATTEMPTS: Final = 3
 _BETWEEN: Final = "not eligible due to a terminating pod on the nominated node"
 
 
@@ -89,6 +90,27 @@ def differences(ours: Json, upstream: Json) -> list[str]:
     said, words = _lasting(ours["events"]), _lasting(upstream["events"])
     found += [f"event missing: {event}" for event in words if event not in said]
     return found + [f"event too many: {event}" for event in said if event not in words]
+
+
+async def lasting_differences(
+    play: Callable[[Path, list[Scenario]], Awaitable[tuple[dict[str, Json], dict[str, Json]]]],
+    folder: Path,
+) -> dict[str, list[str]]:
+    """What differs each time; ``play`` answers what ours did and what upstream did.
+
+    Some scenarios are races between a scheduler and its cluster, which either side may win.
+    """
+    left, found = list(SCENARIOS), dict[str, list[str]]()
+    for attempt in range(_ATTEMPTS):
+        place = folder / str(attempt)
+        place.mkdir()
+        ours, theirs = await play(place, left)
+        outcomes = {name: differences(outcome, theirs[name]) for name, outcome in ours.items()}
+        found = {name: each for name, each in outcomes.items() if each}
+        left = [scenario for scenario in left if scenario.name in found]
+        if not left:
+            break
+    return found
 
 
 def _lasting(events: list[Json]) -> list[Json]:
