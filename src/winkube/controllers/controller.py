@@ -48,6 +48,7 @@ class Controller(ABC):
         self.client = context.client
         self.clock = context.clock
         self.queue: WorkQueue[str] = WorkQueue(flow=self.flow_of)
+        self._reads: list[Informer] = []
 
     @abstractmethod
     async def reconcile(self, key: str) -> None: ...
@@ -57,7 +58,14 @@ class Controller(ABC):
         return key.partition("/")[0]
 
     def informer(self, resource: Resource) -> Informer:
-        return self.context.informers[resource]
+        informer = self.context.informers[resource]
+        self._reads.append(informer)
+        return informer
+
+    async def synced(self) -> None:
+        """Wait for the caches that this controller reads, and for no other."""
+        for informer in self._reads:
+            await informer.synced.wait()
 
     def follow(self, resource: Resource) -> Informer:
         """Queue the key of every object of this resource that changes."""

@@ -107,7 +107,13 @@ class ControllerManager:
         async with asyncio.TaskGroup() as group:
             group.create_task(informers.run(), name="informers")
             group.create_task(recorder.run(), name="events")
-            await informers.synced()
             for controller in controllers:
-                group.create_task(controller.run(), name=controller.name)
+                group.create_task(_begin(controller), name=controller.name)
+            await informers.synced()
             self.ready.set()
+
+
+async def _begin(controller: Controller) -> None:
+    """A new node waits for its network: what it needs must not wait for forty other lists."""
+    await controller.synced()
+    await controller.run()

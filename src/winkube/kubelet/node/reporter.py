@@ -39,7 +39,7 @@ REPORT_SECONDS: Final = 300.0
 CHECK_SECONDS: Final = 10.0
 IMPATIENT_SECONDS: Final = 0.2
 # A runtime that starts is ready in an instant; one that is broken must not keep us busy.
-NOT_READY: Final = Backoff(first=0.05, factor=1.3, ceiling=2.0)
+NOT_READY: Final = Backoff(first=0.05, factor=1.15, ceiling=2.0)
 # Not a share of the disk: it is the user's own, often nearly full, and not only ours.
 MIN_FREE_DISK: Final = 1 << 30
 
