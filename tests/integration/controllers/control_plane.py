@@ -85,6 +85,8 @@ async def control_plane(folder: Path) -> AsyncIterator[ApiClient]:
                     signing_cert=folder / "ca.crt",
                     signing_key=folder / "ca.key",
                     service_account_key=folder / "sa.key",
+                    # Nobody renews the leases of these nodes: they must not be lost meanwhile.
+                    node_grace_period=3600.0,
                 )
                 manager = ControllerManager(client, controllers)
                 scheduler = Scheduler(client)
