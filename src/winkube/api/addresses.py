@@ -1,4 +1,8 @@
-"""IP addresses and networks as old fields of the API take them: leading zeros are decimal."""
+"""IP addresses and networks as fields of the API take them.
+
+Old fields read leading zeros as decimal and warn of them; new ones take the canonical form alone
+(apimachinery: pkg/util/validation/ip.go).
+"""
 
 import ipaddress
 import re
@@ -8,6 +12,8 @@ from typing import Final
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_NOT_A_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)")
 
 
@@ -35,17 +41,63 @@ def parse_network(value: object) -> tuple[Address, Network] | None:
     address = parse_address(text)
     if address is None or not prefix.isascii() or not prefix.isdigit():
         return None
-    if int(prefix) > address.max_prefixlen or (len(prefix) > 1 and prefix[0] == "0"):
+    if int(prefix) > address.max_prefixlen:
         return None
-    return address, ipaddress.ip_network(f"{address}/{prefix}", strict=False)
+    return address, ipaddress.ip_network(f"{address}/{int(prefix)}", strict=False)
 
 
-def _is_standard(value: str) -> bool:
+def address_problems(value: object) -> list[str]:
+    return [] if parse_address(value) is not None else [_NOT_AN_ADDRESS]
+
+
+def network_problems(value: object) -> list[str]:
+    return [] if parse_network(value) is not None else [_NOT_A_NETWORK]
+
+
+def strict_address_problems(value: str) -> list[str]:
+    """Of newer fields, which take an address in its one canonical form only."""
+    address = parse_address(value)
+    if address is None:
+        return [_NOT_AN_ADDRESS]
+    if _has_zeros(value):
+        return ["must not have leading 0s"]
+    if _is_mapped(address):
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if str(address) == value else [f'must be in canonical form ("{address}")']
+
+
+def strict_network_problems(value: str) -> list[str]:
+    parsed = parse_network(value)
+    if parsed is None:
+        return [_NOT_A_NETWORK]
+    address, network = parsed
+    if _has_zeros(value):
+        return ["must not have leading 0s in IP or prefix length"]
+    if _is_mapped(address):
+        return ["must not have an IPv4-mapped IPv6 address"]
+    if address != network.network_address:
+        return ["must not have bits set beyond the prefix length"]
+    return [] if str(network) == value else [f'must be in canonical form ("{network}")']
+
+
+def _has_zeros(value: str) -> bool:
+    """Whether an address or network that can be read has zeros that no one writes."""
+    text, _, prefix = value.partition("/")
     try:
-        address = ipaddress.ip_address(value)
+        ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return getattr(address, "ipv4_mapped", None) is None
+        return True
+    return len(prefix) > 1 and prefix[0] == "0"
+
+
+def _is_mapped(address: Address) -> bool:
+    return getattr(address, "ipv4_mapped", None) is not None
+
+
+def is_v4(value: str) -> bool:
+    """As Go's net.IP sees it: also an IPv4 address that is written as an IPv6 one."""
+    address = parse_address(value)
+    return address is not None and (address.version == 4 or _is_mapped(address))
 
 
 def _shown(address: Address) -> str:
@@ -58,7 +110,7 @@ def address_warnings(value: str, path: str) -> Iterator[str]:
     address = parse_address(value)
     if address is None:
         return
-    if not _is_standard(value):
+    if _has_zeros(value) or _is_mapped(address):
         yield (
             f'{path}: non-standard IP address "{value}" will be considered invalid in a future '
             f'Kubernetes release: use "{_shown(address)}"'
@@ -81,7 +133,7 @@ def network_warnings(value: str, path: str) -> Iterator[str]:
             f'{path}: CIDR value "{value}" is ambiguous in this context (should be "{network}" or '
             f'"{address}/{address.max_prefixlen}"?)'
         )
-    if not _is_standard(value.partition("/")[0]):
+    if _has_zeros(value) or _is_mapped(address):
         yield (
             f'{path}: non-standard CIDR value "{value}" will be considered invalid in a future '
             f'Kubernetes release: use "{network}"'

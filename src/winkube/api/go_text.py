@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import orjson
 
+from winkube.base.types import JsonObject
+
 
 def printed(value: Any) -> str:
     """As ``%v``: ``map[a:1 b:[x y]]``, keys in order."""
@@ -86,3 +88,19 @@ def _escaped(char: str) -> str:
 
 def object_text(obj: Any) -> str:
     return orjson.dumps(obj, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def selector_in_go(selector: JsonObject | None) -> str:
+    """A label selector as its own String method writes it."""
+    if selector is None:
+        return "nil"
+    labels = selector.get("matchLabels") or {}
+    written = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
+    listed = "".join(
+        f"LabelSelectorRequirement{{Key:{each['key']},Operator:{each['operator']},"
+        f"Values:[{' '.join(each.get('values') or ())}],}},"
+        for each in selector.get("matchExpressions") or ()
+    )
+    expressions = f"[]LabelSelectorRequirement{{{listed}}}"
+    labelled = f"map[string]string{{{written}}}"
+    return f"&LabelSelector{{MatchLabels:{labelled},MatchExpressions:{expressions},}}"

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from winkube.api.errors import BadRequestError
@@ -104,19 +105,19 @@ def selector_query(selector: JsonObject | None) -> str:
     if not ({"matchLabels", "matchExpressions"} & set(selector)):
         return ",".join(f"{key}={value}" for key, value in sorted(selector.items()))
     labels = selector.get("matchLabels") or {}
-    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
+    parts = [(key, f"{key}={value}") for key, value in labels.items()]
     for entry in selector.get("matchExpressions") or ():
         key, values = entry["key"], ",".join(sorted(entry.get("values") or ()))
         match entry["operator"]:
             case "Exists":
-                parts.append(key)
+                parts.append((key, key))
             case "DoesNotExist":
-                parts.append(f"!{key}")
+                parts.append((key, f"!{key}"))
             case "In":
-                parts.append(f"{key} in ({values})")
+                parts.append((key, f"{key} in ({values})"))
             case _:
-                parts.append(f"{key} notin ({values})")
-    return ",".join(parts)
+                parts.append((key, f"{key} notin ({values})"))
+    return ",".join(text for _, text in sorted(parts, key=itemgetter(0)))
 
 
 class _Parser:

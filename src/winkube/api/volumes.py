@@ -28,6 +28,9 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
 PROVISIONER_BETA: Final = "volume.beta.kubernetes.io/storage-provisioner"
 CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"
+# On a storage class that claims without one get.
+DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+_DEFAULT_CLASS_BETA: Final = "storageclass.beta.kubernetes.io/is-default-class"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 # Of whoever has to remove the storage behind a volume before the volume may go.
 EXTERNAL_FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer"
@@ -40,7 +43,14 @@ LOCAL_PATH_NODE: Final = "winkube.io/local-path-node"
 def class_of(obj: JsonObject) -> str:
     """The storage class of a claim or a volume; the old annotation counts first."""
     noted = annotations_of(obj).get(CLASS_BETA)
-    return noted if noted is not None else str(obj["spec"].get("storageClassName") or "")
+    return (
+        noted if noted is not None else str((obj.get("spec") or {}).get("storageClassName") or "")
+    )
+
+
+def is_default_class(storage_class: JsonObject) -> bool:
+    notes = annotations_of(storage_class)
+    return "true" in (notes.get(DEFAULT_CLASS), notes.get(_DEFAULT_CLASS_BETA))
 
 
 def waits_for_consumer(storage_class: JsonObject | None) -> bool:

@@ -9,6 +9,8 @@ from typing import Final
 
 import orjson
 
+from winkube.api.decode import clone
+from winkube.api.kinds import Kind
 from winkube.apiserver import autoscaler_forms
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
@@ -34,6 +36,16 @@ def to_stored(served: Served, obj: JsonObject) -> JsonObject:
         _TO_STORED[served.kind.gvk](obj)
         _stamp(obj, served.stored.api_version, served.stored.kind)
     return obj
+
+
+def stored_form(kind: Kind, obj: JsonObject) -> JsonObject:
+    """What was served, as the store holds it: rows of a table are the same in every version."""
+    convert = _TO_STORED.get(kind.gvk)
+    if convert is None:
+        return obj
+    made: JsonObject = clone(obj)
+    convert(made)
+    return made
 
 
 def to_served(served: Served, obj: JsonObject) -> JsonObject:

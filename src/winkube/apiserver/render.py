@@ -9,7 +9,8 @@ from typing import Any, Final
 import orjson
 
 from winkube.api.kinds import Kind
-from winkube.api.table import columns, to_row
+from winkube.api.table import columns, row_conditions, to_row
+from winkube.apiserver.conversion import stored_form
 from winkube.apiserver.item import Item
 from winkube.apiserver.negotiate import YAML, Output
 from winkube.apiserver.registry.listing import ListResult
@@ -70,7 +71,11 @@ class Renderer:
 
     def _row(self, kind: Kind, item: Item, output: Output, include: str) -> JsonObject:
         obj = item.load()
-        row: JsonObject = {"cells": to_row(kind, obj, self._clock)}
+        printed = stored_form(kind, obj)
+        row: JsonObject = {"cells": to_row(kind, printed, self._clock)}
+        conditions = row_conditions(kind, printed)
+        if conditions:
+            row["conditions"] = conditions
         if include == "Object":
             row["object"] = obj
         elif include != "None":

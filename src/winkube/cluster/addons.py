@@ -10,7 +10,7 @@ import contextlib
 from typing import Any
 
 from winkube.api.errors import AlreadyExistsError, NotFoundError
-from winkube.api.volumes import LOCAL_PATH
+from winkube.api.volumes import DEFAULT_CLASS, LOCAL_PATH
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
     APISERVICES,
@@ -100,7 +100,7 @@ def _dns_endpoints(state: ClusterState) -> dict[str, Any]:
 
 
 def _storage_class() -> JsonObject:
-    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    default = {DEFAULT_CLASS: "true"}
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from winkube.api.go_text import selector_in_go
 from winkube.api.meta import (
     controller_of,
     find_condition,
@@ -32,7 +33,6 @@ from winkube.client.resource import (
     STATEFULSETS,
 )
 from winkube.controllers.controller import Context, Controller
-from winkube.controllers.go_text import selector_in_go
 from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
 from winkube.controllers.pods import is_ready
 

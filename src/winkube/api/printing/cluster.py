@@ -1,9 +1,12 @@
 """Rows of networking, RBAC, storage, scheduling, admission and the other cluster kinds."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
+from winkube.api.go_text import selector_in_go
 from winkube.api.meta import get_condition, metadata
 from winkube.api.printing.age import human_duration
+from winkube.api.printing.core import balancer_text
 from winkube.api.printing.printer import (
     NONE,
     Printer,
@@ -15,12 +18,15 @@ from winkube.api.printing.printer import (
     status_of,
     with_more,
 )
+from winkube.api.volumes import is_default_class
 from winkube.base.types import JsonObject
+
+_MANY: Final = 3  # entries of one cell
 
 
 def _endpoint_slice(obj: JsonObject, now: float) -> list[Any]:
     ports = [
-        str(port["port"]) if port.get("port") is not None else str(port.get("name") or "*")
+        str(port["port"] if port.get("port") is not None else port.get("name", "*"))
         for port in obj.get("ports") or ()
     ]
     addresses = [
@@ -31,31 +37,31 @@ def _endpoint_slice(obj: JsonObject, now: float) -> list[Any]:
     return [
         named(obj),
         obj.get("addressType") or "",
-        with_more(ports, 3, empty="<unset>"),
-        with_more(addresses, 3, empty="<unset>"),
+        with_more(ports, _MANY, empty="<unset>"),
+        with_more(addresses, _MANY, empty="<unset>"),
         age(obj, now),
     ]
 
 
-def _ingress_addresses(obj: JsonObject) -> str:
-    entries = (status_of(obj).get("loadBalancer") or {}).get("ingress") or ()
-    return ",".join(
-        dict.fromkeys(
-            str(entry.get("ip") or entry.get("hostname"))
-            for entry in entries
-            if entry.get("ip") or entry.get("hostname")
-        )
-    )
+def _hosts(rules: Sequence[JsonObject]) -> str:
+    """Three hosts at most; what is left out is counted in rules, with hosts or without."""
+    hosts: list[str] = []
+    more = False
+    for rule in rules:
+        more = more or len(hosts) == _MANY
+        if not more and rule.get("host"):
+            hosts.append(str(rule["host"]))
+    shown = ",".join(hosts) or "*"
+    return f"{shown} + {len(rules) - _MANY} more..." if more else shown
 
 
 def _ingress(obj: JsonObject, now: float) -> list[Any]:
     spec = spec_of(obj)
-    hosts = [str(rule["host"]) for rule in spec.get("rules") or () if rule.get("host")]
     return [
         named(obj),
         spec.get("ingressClassName") or NONE,
-        with_more(hosts, 3, empty="*"),
-        _ingress_addresses(obj),
+        _hosts(spec.get("rules") or ()),
+        balancer_text(status_of(obj).get("loadBalancer")),
         "80, 443" if spec.get("tls") else "80",
         age(obj, now),
     ]
@@ -78,9 +84,9 @@ def _network_policy(obj: JsonObject, now: float) -> list[Any]:
 
 def _ip_address(obj: JsonObject, now: float) -> list[Any]:
     parent = spec_of(obj).get("parentRef") or {}
-    parts = [parent.get("group"), parent.get("resource"), parent.get("namespace")]
-    path = "/".join(str(part) for part in [*parts, parent.get("name")] if part)
-    return [named(obj), path, age(obj, now)]
+    kind = ".".join(str(parent[key]) for key in ("resource", "group") if parent.get(key))
+    parts = [kind, parent.get("namespace"), parent.get("name")]
+    return [named(obj), "/".join(str(part) for part in parts if part), age(obj, now)]
 
 
 def _service_cidr(obj: JsonObject, now: float) -> list[Any]:
@@ -131,10 +137,8 @@ def _lease(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _storage_class(obj: JsonObject, now: float) -> list[Any]:
-    annotations = (obj.get("metadata") or {}).get("annotations") or {}
-    default = annotations.get("storageclass.kubernetes.io/is-default-class") == "true"
     return [
-        f"{named(obj)} (default)" if default else named(obj),
+        f"{named(obj)} (default)" if is_default_class(obj) else named(obj),
         obj.get("provisioner") or "",
         obj.get("reclaimPolicy") or "Delete",
         obj.get("volumeBindingMode") or "<unset>",
@@ -202,9 +206,10 @@ def _policy_binding(obj: JsonObject, now: float) -> list[Any]:
     spec = spec_of(obj)
     reference = spec.get("paramRef")
     text = "<unset>"
-    if reference is not None:
-        name, namespace = reference.get("name") or "*", reference.get("namespace")
-        text = f"{namespace}/{name}" if namespace else name
+    if reference is not None and reference.get("name"):
+        text = f"{reference.get('namespace') or '*'}/{reference['name']}"
+    elif reference is not None and reference.get("selector") is not None:
+        text = selector_in_go(reference["selector"])
     return [named(obj), spec.get("policyName") or "", text, age(obj, now)]
 
 

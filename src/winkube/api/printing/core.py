@@ -16,10 +16,10 @@ from winkube.api.printing.printer import (
     status_of,
     with_more,
 )
+from winkube.api.volumes import class_of
 from winkube.base.types import JsonObject
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
-_WIDTH = 16  # of load balancer addresses; the rest shows with -o yaml
 _MODES = {
     "ReadWriteOnce": "RWO",
     "ReadOnlyMany": "ROX",
@@ -99,21 +99,20 @@ def _external(spec: JsonObject, status: JsonObject) -> str:
 
 def balancer_text(balancer: JsonObject | None) -> str:
     entries = (balancer or {}).get("ingress") or ()
-    names = sorted({str(entry.get("ip") or entry.get("hostname") or "") for entry in entries})
-    text = ",".join(name for name in names if name)
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 3]}..."
+    names = {str(entry.get("ip") or entry.get("hostname") or "") for entry in entries}
+    return ",".join(sorted(names - {""}))
 
 
 def _endpoints(obj: JsonObject, now: float) -> list[Any]:
-    found = []
-    for subset in obj.get("subsets") or ():
+    found, subsets = [], obj.get("subsets") or ()
+    for subset in subsets:
         addresses = [str(address.get("ip")) for address in subset.get("addresses") or ()]
         ports = subset.get("ports") or ()
         if not ports:
             found += addresses
         for port in ports:
             found += [_host_port(address, port.get("port")) for address in addresses]
-    return [named(obj), with_more(found, 3, empty=NONE), age(obj, now)]
+    return [named(obj), with_more(found, 3, empty="" if subsets else NONE), age(obj, now)]
 
 
 def _host_port(address: str, port: Any) -> str:
@@ -127,7 +126,7 @@ def _event(obj: JsonObject, now: float) -> list[Any]:
     count = obj.get("count") or 1
     if series is not None:
         last, count = age_of(series.get("lastObservedTime"), now), series.get("count") or 0
-    target = obj.get("involvedObject") or obj.get("regarding") or {}
+    target = obj.get("involvedObject") or {}
     kind = str(target.get("kind") or "").lower()
     component = source.get("component") or obj.get("reportingComponent") or ""
     instance = source.get("host") or obj.get("reportingInstance") or ""
@@ -138,7 +137,7 @@ def _event(obj: JsonObject, now: float) -> list[Any]:
         f"{kind}/{target['name']}" if target.get("name") else kind,
         target.get("fieldPath") or "",
         f"{component}, {instance}" if instance else component,
-        str(obj.get("message") or obj.get("note") or "").strip(),
+        str(obj.get("message") or "").strip(),
         first,
         count,
         named(obj),
@@ -180,7 +179,7 @@ def _volume(obj: JsonObject, now: float) -> list[Any]:
         spec.get("persistentVolumeReclaimPolicy") or "",
         _phase(obj),
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        spec.get("storageClassName") or "",
+        class_of(obj),
         spec.get("volumeAttributesClassName") or "<unset>",
         status_of(obj).get("reason") or "",
         age(obj, now),
@@ -197,7 +196,7 @@ def _claim(obj: JsonObject, now: float) -> list[Any]:
         spec.get("volumeName") or "",
         (status.get("capacity") or {}).get("storage", "0") if bound else "",
         _modes(status.get("accessModes")) if bound else "",
-        spec.get("storageClassName") or "",
+        class_of(obj),
         spec.get("volumeAttributesClassName") or "<unset>",
         age(obj, now),
         spec.get("volumeMode") or "<unset>",
@@ -206,7 +205,8 @@ def _claim(obj: JsonObject, now: float) -> list[Any]:
 
 def _component_status(obj: JsonObject, now: float) -> list[Any]:
     healthy = find_condition(obj.get("conditions") or (), "Healthy") or {}
-    status = "Healthy" if healthy.get("status") == "True" else "Unhealthy"
+    states = {None: "Unknown", "True": "Healthy"}
+    status = states.get(healthy.get("status"), "Unhealthy")
     return [named(obj), status, healthy.get("message", ""), healthy.get("error", "")]
 
 

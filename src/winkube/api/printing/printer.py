@@ -6,6 +6,7 @@ from typing import Any
 
 from winkube.api.meta import metadata, name_of
 from winkube.api.printing.age import age_of
+from winkube.api.selectors import selector_query
 from winkube.base.types import JsonObject
 
 NONE = "<none>"
@@ -44,21 +45,7 @@ def labels_text(labels: dict[str, str] | None) -> str:
 
 
 def selector_text(selector: JsonObject | None) -> str:
-    """A metav1.LabelSelector in the text form."""
-    if selector is None:
-        return NONE
-    labels = selector.get("matchLabels") or {}
-    parts = [f"{key}={value}" for key, value in sorted(labels.items())]
-    for expression in selector.get("matchExpressions") or ():
-        key, values = expression.get("key", ""), ",".join(sorted(expression.get("values") or ()))
-        forms = {
-            "In": f"{key} in ({values})",
-            "NotIn": f"{key} notin ({values})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append(forms.get(expression.get("operator", ""), key))
-    return joined(parts)
+    return selector_query(selector) or NONE
 
 
 def containers_text(template: JsonObject | None) -> tuple[str, str]:

@@ -154,10 +154,6 @@ def _autoscaler(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _metrics(spec: JsonObject, status: JsonObject) -> str:
-    if "targetCPUUtilizationPercentage" in spec:
-        current = status.get("currentCPUUtilizationPercentage")
-        shown = "<unknown>" if current is None else f"{current}%"
-        return f"cpu: {shown}/{spec['targetCPUUtilizationPercentage']}%"
     metrics, current = spec.get("metrics") or [], status.get("currentMetrics") or []
     texts = [
         _metric(metric, current[index] if index < len(current) else {})

@@ -16,6 +16,7 @@ from winkube.api.quota.names import (
 )
 from winkube.api.quota.pod import container_amounts, is_counted, is_pod_level, pod_amounts
 from winkube.api.quota.scopes import claim_in_scope, pod_in_scope, selectors_of
+from winkube.api.volumes import class_of
 from winkube.base.types import JsonObject
 
 _PODS: Final = frozenset(
@@ -31,7 +32,6 @@ _SERVICES: Final = frozenset(
 )
 _CLAIMS: Final = ("persistentvolumeclaims", "requests.storage")
 _MOST_DEVICES: Final = 32  # what a request for all devices may get
-_CLASS_NOTE: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +124,9 @@ def _is_claim_name(name: str) -> bool:
     return name.endswith(tuple(STORAGE_CLASS + suffix for suffix in _CLAIMS))
 
 
-def storage_class_of(claim: JsonObject) -> str:
-    notes = (claim.get("metadata") or {}).get("annotations") or {}
-    named = notes.get(_CLASS_NOTE)
-    return str(
-        named if named is not None else (claim.get("spec") or {}).get("storageClassName") or ""
-    )
-
-
 def _claim_usage(claim: JsonObject, _: float) -> Amounts:
     total: Amounts = {"persistentvolumeclaims": ONE, "count/persistentvolumeclaims": ONE}
-    cls = storage_class_of(claim)
+    cls = class_of(claim)
     if cls:
         total[f"{cls}{STORAGE_CLASS}persistentvolumeclaims"] = ONE
     storage = _claim_storage(claim)

@@ -10,11 +10,11 @@ from winkube.api.validation.common import check_immutable, check_labels, check_s
 from winkube.api.validation.metadata import check_annotations
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.resources import check_basic_quantity, number_of
+from winkube.api.volumes import CLASS_BETA
 from winkube.base.types import JsonObject
 
 MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
-_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 _FIXED: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName "
     "for bound claims"
@@ -157,14 +157,14 @@ def _settle_class(new: JsonObject, old: JsonObject, after: JsonObject, problems:
     """A class may be given to a claim that had none, or only an annotation from long ago."""
     field = "storageClassName"
     was, now = (old.get("spec") or {}).get(field), after.get(field)
-    before, fresh = annotations_of(old).get(_CLASS_ANNOTATION), annotations_of(new)
-    stated = fresh.get(_CLASS_ANNOTATION)
+    before, fresh = annotations_of(old).get(CLASS_BETA), annotations_of(new)
+    stated = fresh.get(CLASS_BETA)
     upgraded = before is not None and was is None and now == before and stated in (None, before)
     if upgraded:
         after.pop(field, None)
         return
     if (stated or "") != (before or ""):
-        here = f"metadata.annotations[{_CLASS_ANNOTATION}]"
+        here = f"metadata.annotations[{CLASS_BETA}]"
         problems.invalid(here, stated or "", "field is immutable")
     if now is not None and was is None and before in (None, now):
         after.pop(field, None)

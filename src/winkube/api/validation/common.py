@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.addresses import parse_address, parse_network
+from winkube.api.addresses import address_problems, network_problems, parse_address
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -63,17 +63,11 @@ def is_ip(value: Any) -> bool:
 
 
 def check_ip(value: Any, path: str, problems: Problems) -> None:
-    if parse_address(value) is None:
-        problems.invalid(
-            path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-        )
+    problems.all_invalid(path, value, address_problems(value))
 
 
 def check_cidr(value: Any, path: str, problems: Problems) -> None:
-    if parse_network(value) is None:
-        problems.invalid(
-            path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-        )
+    problems.all_invalid(path, value, network_problems(value))
 
 
 def check_no_backsteps(value: str, path: str, problems: Problems) -> None:

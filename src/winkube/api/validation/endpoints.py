@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.addresses import parse_address
+from winkube.api.addresses import address_problems, is_v4, parse_address, strict_address_problems
 from winkube.api.validation.common import (
     PROTOCOLS,
     check_immutable,
@@ -13,7 +13,6 @@ from winkube.api.validation.common import (
     check_label_key,
     check_one_of,
     check_port,
-    is_ip,
 )
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -158,10 +157,12 @@ def _check_slice_address(
     if kind == "FQDN":
         _check_domain(address, here, problems)
     elif kind in ("IPv4", "IPv6"):
-        if not is_ip(address):
-            check_ip(address, here, problems)
+        find = strict_address_problems if kind == "IPv6" else address_problems
+        details = find(address)
+        if details:
+            problems.all_invalid(here, address, details)
             return
-        if kind != ("IPv6" if ":" in address else "IPv4"):
+        if kind != ("IPv4" if is_v4(address) else "IPv6"):
             problems.invalid(path, address, f"must be an {kind} address")
         check_endpoint_ip(address, here, problems)
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
+from winkube.api.addresses import strict_address_problems
 from winkube.api.kinds import Kind
-from winkube.api.validation.common import check_labels, is_ip
+from winkube.api.validation.common import check_labels
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -15,19 +16,13 @@ NameCheck = Callable[[str], Sequence[str]]
 _PATH_SEGMENT_GROUPS: Final = {"rbac.authorization.k8s.io", "certificates.k8s.io"}
 
 
-def _ip_problems(name: str) -> list[str]:
-    if is_ip(name):
-        return []
-    return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-
-
 _BY_KIND: Final[dict[tuple[str, str], NameCheck]] = {
     ("", "Namespace"): names.dns_label_problems,
     ("", "Service"): names.dns_1035_label_problems,
     ("", "Event"): names.path_segment_problems,
     ("events.k8s.io", "Event"): names.path_segment_problems,
     ("apps", "StatefulSet"): names.dns_label_problems,
-    ("networking.k8s.io", "IPAddress"): _ip_problems,
+    ("networking.k8s.io", "IPAddress"): strict_address_problems,
     ("policy", "PodDisruptionBudget"): names.path_segment_problems,
     ("apiregistration.k8s.io", "APIService"): names.path_segment_problems,
 }

@@ -5,7 +5,8 @@ import re
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.validation.common import IMMUTABLE, check_cidr, check_immutable
+from winkube.api.addresses import strict_network_problems
+from winkube.api.validation.common import IMMUTABLE, check_immutable
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -107,7 +108,7 @@ def validate_range(obj: JsonObject, problems: Problems) -> None:
         problems.invalid(path, {"CIDRs": ranges}, "may only hold up to 2 values")
         return
     for index, text in enumerate(ranges):
-        check_cidr(text, f"{path}[{index}]", problems)
+        problems.all_invalid(f"{path}[{index}]", text, strict_network_problems(text))
     families = [_family(text) for text in ranges]
     if len(ranges) == 2 and families[0] == families[1] != 0:
         text = (

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 from winkube.api.meta import annotations_of
 from winkube.api.validation.resources import number_of
+from winkube.api.volumes import CLASS_BETA
 from winkube.base.types import JsonObject
-
-_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
 def claim_warnings(obj: JsonObject) -> Iterator[str]:
-    if _CLASS in annotations_of(obj):
+    if CLASS_BETA in annotations_of(obj):
         text = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        yield f"metadata.annotations[{_CLASS}]: {text}"
+        yield f"metadata.annotations[{CLASS_BETA}]: {text}"
     yield from claim_spec_warnings(obj.get("spec") or {}, "spec")
 
 

@@ -12,6 +12,18 @@ from winkube.api.warnings.core import (
     node_warnings,
     pod_template_warnings,
 )
+from winkube.api.warnings.network import (
+    balancer_warnings,
+    ingress_warnings,
+    policy_warnings,
+    slice_update_warnings,
+    slice_warnings,
+)
+from winkube.api.warnings.placing import (
+    capacity_warnings,
+    runtime_class_warnings,
+    storage_class_warnings,
+)
 from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
 from winkube.api.warnings.secret import secret_warnings
 from winkube.api.warnings.service import service_warnings
@@ -49,6 +61,12 @@ _CREATE: Final[Mapping[tuple[str, str], Create]] = {
     ("apps", "StatefulSet"): stateful_set_warnings,
     ("batch", "CronJob"): cron_job_warnings,
     ("batch", "Job"): job_warnings,
+    ("discovery.k8s.io", "EndpointSlice"): slice_warnings,
+    ("networking.k8s.io", "Ingress"): ingress_warnings,
+    ("networking.k8s.io", "NetworkPolicy"): policy_warnings,
+    ("node.k8s.io", "RuntimeClass"): runtime_class_warnings,
+    ("storage.k8s.io", "CSIStorageCapacity"): capacity_warnings,
+    ("storage.k8s.io", "StorageClass"): storage_class_warnings,
 }
 _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Endpoints"): lambda new, old: endpoints_warnings(new),
@@ -66,6 +84,16 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "StatefulSet"): stateful_set_update_warnings,
     ("batch", "CronJob"): if_changed(cron_job_spec_warnings),
     ("batch", "Job"): if_changed(job_spec_warnings),
+    ("discovery.k8s.io", "EndpointSlice"): lambda new, old: slice_update_warnings(new),
+    ("networking.k8s.io", "NetworkPolicy"): lambda new, old: policy_warnings(new),
+    ("node.k8s.io", "RuntimeClass"): lambda new, old: runtime_class_warnings(new),
+    ("storage.k8s.io", "CSIStorageCapacity"): lambda new, old: capacity_warnings(new),
+    ("storage.k8s.io", "StorageClass"): lambda new, old: storage_class_warnings(new),
+}
+_STATUS: Final[Mapping[tuple[str, str], Create]] = {
+    ("", "Pod"): pod_status_warnings,
+    ("", "Service"): balancer_warnings,
+    ("networking.k8s.io", "Ingress"): balancer_warnings,
 }
 
 
@@ -79,7 +107,7 @@ def warnings_on_update(
     kind: Kind, new: JsonObject, old: JsonObject, *, part: str = ""
 ) -> Iterable[str]:
     if part:
-        is_status = part == "status" and (kind.group, kind.kind) == ("", "Pod")
-        return pod_status_warnings(new) if is_status else ()
+        of_status = _STATUS.get((kind.group, kind.kind)) if part == "status" else None
+        return of_status(new) if of_status is not None else ()
     find = _UPDATE.get((kind.group, kind.kind))
     return find(new, old) if find is not None else ()

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from winkube.api.meta import annotations_of
+from winkube.api.volumes import CLASS_BETA
 from winkube.api.warnings.labels import term_warnings
 from winkube.base.types import JsonObject
 
 _OLD_ANNOTATIONS: Final = {
-    "volume.beta.kubernetes.io/storage-class": (
-        'deprecated since v1.8; use "storageClassName" attribute instead'
-    ),
+    CLASS_BETA: ('deprecated since v1.8; use "storageClassName" attribute instead'),
     "volume.beta.kubernetes.io/mount-options": (
         'deprecated since v1.31; use "mountOptions" attribute instead'
     ),

@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 from winkube.api.quota.amounts import Amount, amount
-from winkube.api.quota.evaluators import storage_class_of
+from winkube.api.volumes import class_of
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
@@ -29,7 +29,7 @@ class PersistentVolumeClaimResize:
             return
         if (old.get("status") or {}).get("phase") != "Bound":
             raise request.forbidden(_NOT_BOUND)
-        if not self._can_grow(storage_class_of(new), storage_class_of(old)):
+        if not self._can_grow(class_of(new), class_of(old)):
             raise request.forbidden(_CANNOT)
 
     def _can_grow(self, new: str, old: str) -> bool:

@@ -2,13 +2,15 @@
 
 from typing import ClassVar, Final
 
+from winkube.api.meta import annotations_of
+from winkube.api.warnings.network import INGRESS_CLASS_NOTE
 from winkube.apiserver.admission.chain import Admission
-from winkube.apiserver.admission.default_storage_class import newest_marked
+from winkube.apiserver.admission.default_storage_class import newest_default
 from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
 
 _GROUP: Final = "networking.k8s.io"
 _MARK: Final = "ingressclass.kubernetes.io/is-default-class"
-_OLD_NOTE: Final = "kubernetes.io/ingress.class"
 
 
 class DefaultIngressClass:
@@ -24,9 +26,13 @@ class DefaultIngressClass:
         if ingress is None or self._classes is None:
             return
         spec = ingress.setdefault("spec", {})
-        notes = ingress["metadata"].get("annotations") or {}
-        if spec.get("ingressClassName") is not None or _OLD_NOTE in notes:
+        noted = INGRESS_CLASS_NOTE in annotations_of(ingress)
+        if noted or spec.get("ingressClassName") is not None:
             return
-        name = newest_marked(self._classes, _MARK)
+        name = newest_default(self._classes, _is_default)
         if name is not None:
             spec["ingressClassName"] = name
+
+
+def _is_default(ingress_class: JsonObject) -> bool:
+    return annotations_of(ingress_class).get(_MARK) == "true"

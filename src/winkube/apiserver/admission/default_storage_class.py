@@ -1,16 +1,13 @@
 """A claim that names no storage class gets the default one, if there is one."""
 
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar
 
+from winkube.api.meta import annotations_of
+from winkube.api.volumes import CLASS_BETA, is_default_class
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.served import Resources, Served
 from winkube.base.types import JsonObject
-
-_MARKS: Final = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-_OLD_NOTE: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 class DefaultStorageClass:
@@ -26,25 +23,17 @@ class DefaultStorageClass:
         if claim is None or self._classes is None:
             return
         spec = claim.setdefault("spec", {})
-        notes = claim["metadata"].get("annotations") or {}
-        if spec.get("storageClassName") is not None or _OLD_NOTE in notes:
+        if spec.get("storageClassName") is not None or CLASS_BETA in annotations_of(claim):
             return
-        name = newest_marked(self._classes, *_MARKS)
+        name = newest_default(self._classes, is_default_class)
         if name is not None:
             spec["storageClassName"] = name
 
 
-def newest_marked(classes: Served, *marks: str) -> str | None:
-    """The newest object that an annotation marks as default; of equals the first by name."""
-    marked = [
-        obj["metadata"] for item in classes.cache.items() if _is_marked(obj := item.load(), marks)
-    ]
+def newest_default(classes: Served, is_default: Callable[[JsonObject], bool]) -> str | None:
+    """The newest of the classes that are default; of equals the first by name."""
+    marked = [obj["metadata"] for item in classes.cache.items() if is_default(obj := item.load())]
     if not marked:
         return None
     newest = max(meta["creationTimestamp"] for meta in marked)
     return min(str(meta["name"]) for meta in marked if meta["creationTimestamp"] == newest)
-
-
-def _is_marked(obj: JsonObject, marks: tuple[str, ...]) -> bool:
-    notes = obj["metadata"].get("annotations") or {}
-    return any(notes.get(mark) == "true" for mark in marks)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from winkube.api.go_text import selector_in_go
 from winkube.api.quantity import format_quantity, to_milli
 from winkube.base.types import JsonObject
 from winkube.controllers.autoscaling.errors import MetricError
@@ -15,7 +16,6 @@ from winkube.controllers.autoscaling.replicas import (
     utilization_replicas,
 )
 from winkube.controllers.autoscaling.source import MetricsSource
-from winkube.controllers.go_text import selector_in_go
 
 _NO_TARGET: Final = "neither a value target nor an average value target was set"
 _MAX_INT64: Final = 2**63 - 1

@@ -10,6 +10,7 @@ from winkube.api.volumes import (
     PROVISIONER,
     PROVISIONER_BETA,
     class_of,
+    is_default_class,
     meant_for,
     offers,
 )
@@ -43,7 +44,6 @@ _VOLUMES: Final = "volumes"
 _CLASS: Final = "class"
 _UNBOUND: Final = "unbound"
 _MEANT: Final = "meant"
-_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 
 
 class PersistentVolumeBinder(Controller):
@@ -90,7 +90,7 @@ class PersistentVolumeBinder(Controller):
     def _class_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is not None:
             self._queue_waiting(key)
-            if _is_default(new):
+            if is_default_class(new):
                 self._queue_waiting("")
 
     def _queue_waiting(self, name: str) -> None:
@@ -151,7 +151,7 @@ class PersistentVolumeBinder(Controller):
         """A claim made before there was a default class gets it now."""
         if claim["spec"].get("storageClassName") is not None or class_of(claim):
             return False
-        defaults = [each for each in self._classes.list() if _is_default(each)]
+        defaults = [each for each in self._classes.list() if is_default_class(each)]
         if not defaults:
             return False
         newest = max(defaults, key=lambda each: (_created(each), name_of(each)))
@@ -264,10 +264,6 @@ class PersistentVolumeBinder(Controller):
 def _unbound_class(claim: JsonObject) -> tuple[str, ...]:
     bound = BIND_COMPLETED in annotations_of(claim) or claim["spec"].get("volumeName")
     return () if bound else (class_of(claim),)
-
-
-def _is_default(storage_class: JsonObject) -> bool:
-    return annotations_of(storage_class).get(_DEFAULT_CLASS) == "true"
 
 
 def _created(obj: JsonObject) -> str:
