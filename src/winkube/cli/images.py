@@ -1,12 +1,12 @@
 """``winkube images``: what the nodes of a cluster have."""
 
-import asyncio
-
 from winkube.cli.options import Name, home
 
 
 def images(name: Name = "winkube") -> None:
     """List the images on every node."""
+    import asyncio
+
     from winkube.cluster import loading
     from winkube.cluster.state import load_state
 

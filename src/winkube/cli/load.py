@@ -1,6 +1,5 @@
 """``winkube load``: put images from archives onto the nodes of a cluster."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,8 @@ def load(
     name: Name = "winkube",
 ) -> None:
     """Load images from archives, each onto the nodes of its operating system."""
+    import asyncio
+
     from winkube.cluster import loading
     from winkube.cluster.state import load_state
 

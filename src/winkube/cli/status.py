@@ -1,7 +1,5 @@
 """``winkube status``: every process and node of a cluster."""
 
-import asyncio
-
 import typer
 
 from winkube.cli.options import Name, home
@@ -9,6 +7,8 @@ from winkube.cli.options import Name, home
 
 def status(name: Name = "winkube") -> None:
     """Show the processes and nodes of a cluster; exit code 1 unless all are well."""
+    import asyncio
+
     from winkube.cluster import report
 
     found = asyncio.run(report.inspect(home(), name))

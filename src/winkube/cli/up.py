@@ -5,16 +5,17 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from winkube.base.clock import SystemClock
 from winkube.cli.options import home, kubeconfig_path
 from winkube.cli.steps import TerminalSteps
-from winkube.cluster.errors import SpecError
-from winkube.cluster.spec import ClusterSpec, load_spec, plan_nodes
-from winkube.cluster.state import ClusterState
+
+if TYPE_CHECKING:
+    from winkube.cluster.spec import ClusterSpec
+    from winkube.cluster.state import ClusterState
 
 
 def up(
@@ -26,13 +27,16 @@ def up(
     kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
 ) -> None:
     """Start a cluster with Linux and Windows nodes."""
-    from winkube.cluster import lifecycle
+    from winkube.cluster.daemon import prepared_supervisor
 
     spec = _spec(file, name, linux, windows, windows_version)
-    if file is not None or windows_version or (linux, windows) != (None, None):
-        lifecycle.check_unchanged(home(), spec)
-    steps = TerminalSteps()
-    state = lifecycle.up(home(), spec, steps, SystemClock())
+    with prepared_supervisor() as start:
+        from winkube.cluster import lifecycle
+
+        if file is not None or windows_version or (linux, windows) != (None, None):
+            lifecycle.check_unchanged(home(), spec)
+        steps = TerminalSteps()
+        state = lifecycle.up(home(), spec, steps, SystemClock(), start)
     if kubeconfig:
         lifecycle.merge_kubeconfig(state, kubeconfig_path())
     _say_what_next(state, steps.elapsed, kubeconfig=kubeconfig)
@@ -40,7 +44,10 @@ def up(
 
 def _spec(
     file: Path | None, name: str, linux: int | None, windows: int | None, version: str
-) -> ClusterSpec:
+) -> "ClusterSpec":
+    from winkube.cluster.errors import SpecError
+    from winkube.cluster.spec import ClusterSpec, load_spec, plan_nodes
+
     if file is None:
         counts = (1 if linux is None else linux, 2 if windows is None else windows)
         nodes = plan_nodes(*counts, version or "ltsc2019")
@@ -52,28 +59,20 @@ def _spec(
     return replace(spec, name=name) if name else spec
 
 
-def _say_what_next(state: ClusterState, seconds: float, *, kubeconfig: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("NODE", "OS", "ADDRESS"):
-        table.add_column(title)
+def _say_what_next(state: "ClusterState", seconds: float, *, kubeconfig: bool) -> None:
+    print(f"\n{'NODE':<16} {'OS':<12} ADDRESS")
     for node in state.spec.nodes:
-        table.add_row(node.name, node.windows_version or node.os, state.node_ip(node.name))
-    console.print()
-    console.print(table)
-    console.print(f"\nCluster [bold]{state.spec.name}[/] is ready after {seconds:.1f} s. Try:\n")
+        print(f"{node.name:<16} {node.windows_version or node.os:<12} {state.node_ip(node.name)}")
+    print(f"\nCluster {state.spec.name} is ready after {seconds:.1f} s. Try:\n")
     if not kubeconfig:
-        console.print(f"  {_program()} status --name {state.spec.name}")
+        print(f"  {_program()} status --name {state.spec.name}")
         return
     for line in _next_commands(state):
-        console.print(f"  {line}", highlight=False)
-    console.print(f"\nStop it with: {_program()} down{_name_option(state)}", highlight=False)
+        print(f"  {line}")
+    print(f"\nStop it with: {_program()} down{_name_option(state)}")
 
 
-def _next_commands(state: ClusterState) -> list[str]:
+def _next_commands(state: "ClusterState") -> list[str]:
     if not state.nodes("windows"):
         return ["kubectl get nodes -o wide"]
     return [
@@ -98,5 +97,7 @@ def to_command(program: str, python: str, *, on_path: bool) -> str:
     return os.path.relpath(program)
 
 
-def _name_option(state: ClusterState) -> str:
+def _name_option(state: "ClusterState") -> str:
+    from winkube.cluster.spec import ClusterSpec
+
     return "" if state.spec.name == ClusterSpec().name else f" --name {state.spec.name}"

@@ -7,7 +7,7 @@ imports stand inside them so that a process loads no more than it runs.
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -19,6 +19,7 @@ from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
 from winkube.cluster.addons import METRICS_PORT
 from winkube.cluster.linux_root import ensure_template, fill_root
+from winkube.cluster.preload import API, CONTROL, MODULES
 from winkube.cluster.process import load_record
 from winkube.cluster.spec import NodeSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState
@@ -40,19 +41,23 @@ def plan_components(state: ClusterState) -> list[Component]:
     control = netns_name(cluster, CONTROL_PLANE)
     components = [
         # It opens a socket of the host first and enters the namespace itself.
-        Component("apiserver", lambda: _apiserver(state), urgent=True),
-        Component("controllers", lambda: _controllers(state), control),
-        Component("dns", lambda: _dns(state), control),
+        Component("apiserver", lambda: _apiserver(state), urgent=True, needs=API),
+        Component("controllers", lambda: _controllers(state), control, needs=CONTROL),
     ]
     for node in state.spec.nodes:
         components += _node_components(state, node, netns_name(cluster, node.name))
-    components.append(Component("guard", lambda: _guard(state)))
-    # What takes longest until others can use it goes first; the rest keeps its order.
-    return sorted(components, key=lambda c: not c.name.startswith(("apiserver", "containerd-")))
+    components.append(Component("dns", lambda: _dns(state), control, needs=MODULES))
+    components.append(Component("guard", lambda: _guard(state), needs=MODULES))
+    # What needs least starts first, while the rest is being loaded.
+    return sorted(components, key=lambda component: len(component.needs))
 
 
 def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[Component]:
-    def component(name: str, main: Callable[[ClusterState, NodeSpec], NoReturn]) -> Component:
+    def component(
+        name: str,
+        main: Callable[[ClusterState, NodeSpec], NoReturn],
+        needs: Collection[str] = MODULES,
+    ) -> Component:
         def begin() -> NoReturn:
             # What a node's own processes use counts as the node's, like what its pods use.
             group = cgroup_of(state, node.name, "system")
@@ -60,10 +65,10 @@ def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[
             cgroup.add(group, os.getpid())
             main(state, node)
 
-        return Component(f"{name}-{node.name}", begin, network)
+        return Component(f"{name}-{node.name}", begin, network, needs=needs)
 
     if node.os == "linux":
-        runtime = [component("containerd", _containerd)]
+        runtime = [component("containerd", _containerd, API)]
     else:
         runtime = [component("hns", _hns), component("cri", _cri)]
     return [*runtime, component("kubelet", _kubelet), component("proxy", _proxy)]

@@ -1,6 +1,12 @@
-"""Starting and stopping the supervisor of a cluster from a command."""
+"""Starting and stopping the supervisor of a cluster from a command.
+
+Imported before anything else of a command that starts one, so it imports little itself: the fork
+loads beside the command what both do not have in common.
+"""
 
 import contextlib
+import json
+import logging
 import os
 import select
 import sys
@@ -11,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from winkube.cluster.components import cgroup_of, plan_components
+from winkube.base.paths import Home
 from winkube.cluster.errors import StartError
-from winkube.cluster.preload import preload
+from winkube.cluster.preload import Preload
 from winkube.cluster.process import ProcessId, load_record
-from winkube.cluster.state import ClusterState
+from winkube.cluster.state import ClusterState, load_state
 from winkube.cluster.supervisor import (
     SUPERVISOR,
     Supervisor,
@@ -23,6 +29,8 @@ from winkube.cluster.supervisor import (
     record_path,
     redirect_output,
 )
+
+log = logging.getLogger(__name__)
 
 _START_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 10.0
@@ -34,38 +42,37 @@ def running_supervisor(state: ClusterState) -> ProcessId | None:
 
 def spawn_supervisor(state: ClusterState) -> None:
     """Start a supervisor that outlives us and wait until it has said who it is."""
-    with prepared_supervisor(state) as start:
-        start()
+    with prepared_supervisor() as start:
+        start(state)
 
 
 @contextmanager
-def prepared_supervisor(state: ClusterState) -> Iterator[Callable[[], None]]:
-    """A supervisor that loads its code beside us and begins when the value is called.
+def prepared_supervisor() -> Iterator[Callable[[ClusterState], None]]:
+    """A supervisor that loads its code beside us, and begins when the value is called.
 
     A fork, not a new interpreter: it has everything this process has loaded already. If we die, or
     leave without the call, its pipe closes and it goes without a trace.
     """
-    if running_supervisor(state) is not None:
-        yield lambda: None
-        return
     sys.stdout.flush()
     sys.stderr.flush()
     word, tell = os.pipe()
     middle = os.fork()
     if middle == 0:
         os.close(tell)
-        _become_supervisor(state, word)
+        _become_supervisor(word)
     os.close(word)
     os.waitpid(middle, 0)
     try:
-        yield partial(_let_start, state, tell)
+        yield partial(_let_start, tell)
     finally:
         os.close(tell)
 
 
-def _let_start(state: ClusterState, tell: int) -> None:
-    with contextlib.suppress(BrokenPipeError):  # it failed before this; its log says why
-        os.write(tell, b"!")
+def _let_start(tell: int, state: ClusterState) -> None:
+    if running_supervisor(state) is not None:
+        return
+    with contextlib.suppress(BrokenPipeError):  # it failed before this, and said why
+        os.write(tell, to_word(state))
     deadline = time.monotonic() + _START_SECONDS
     while running_supervisor(state) is None:
         if time.monotonic() > deadline:
@@ -73,35 +80,58 @@ def _let_start(state: ClusterState, tell: int) -> None:
         time.sleep(0.002)
 
 
-def _become_supervisor(state: ClusterState, word: int) -> None:
+def _become_supervisor(word: int) -> None:
     try:
         os.setsid()
         os.chdir("/")
         os.umask(0o077)
-        # Before we are on our own: whoever waits for our parent knows that no file comes later.
-        redirect_output(state.paths.logs / "supervisor.log")
         _close_inherited(keep=word)
         if os.fork():
             os._exit(0)
-        preload()
-        if is_told(word):
+        code = Preload()
+        code.load_while(partial(_is_quiet, word))
+        place = hear(word)
+        if place is not None:
             os.close(word)
-            Supervisor(supervisor_config(state)).run()
+            state = load_state(*place)
+            redirect_output(state.paths.logs / "supervisor.log")
+            Supervisor(supervisor_config(state, code)).run()
+    except BaseException:
+        log.exception("supervisor failed")
+        raise
     finally:
         sys.stderr.flush()
         os._exit(0)
 
 
-def is_told(word: int) -> bool:
+def to_word(state: ClusterState) -> bytes:
+    """Which cluster to begin with; shorter than what a pipe takes in one piece."""
+    home = state.home
+    return json.dumps(
+        [str(home.state.absolute()), str(home.run.absolute()), state.spec.name]
+    ).encode()
+
+
+def hear(word: int) -> tuple[Home, str] | None:
     """Wait for the word to begin; it counts only while the one who said it is still there.
 
     A command that was killed right after it may have been followed by ``down``, which leaves
     nothing to begin with.
     """
-    said = os.read(word, 1)
+    said = os.read(word, select.PIPE_BUF)
     poll = select.poll()
     poll.register(word, 0)
-    return bool(said) and not poll.poll(0)
+    if not said or poll.poll(0):
+        return None
+    state, run, name = json.loads(said)
+    return Home(Path(state), Path(run)), name
+
+
+def _is_quiet(word: int) -> bool:
+    """Whether there is nothing to hear yet, not even that nobody will say anything."""
+    poll = select.poll()
+    poll.register(word, select.POLLIN)
+    return not poll.poll(0)
 
 
 def _close_inherited(*, keep: int) -> None:
@@ -112,11 +142,14 @@ def _close_inherited(*, keep: int) -> None:
                 os.close(int(entry.name))
 
 
-def supervisor_config(state: ClusterState) -> SupervisorConfig:
+def supervisor_config(state: ClusterState, code: Preload) -> SupervisorConfig:
+    from winkube.cluster.components import cgroup_of, plan_components
+
     return SupervisorConfig(
         cluster=state.spec.name,
         records=state.paths.run / "pids",
         logs=state.paths.logs,
         cgroup=cgroup_of(state, "system"),
         components=plan_components(state),
+        load=code.load,
     )

@@ -4,28 +4,22 @@
 crash between two steps is met by the next ``up`` or ``down`` (``teardown``).
 """
 
-import asyncio
 import contextlib
 import ipaddress
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
-from winkube.api.errors import ApiError
 from winkube.base.clock import Clock
 from winkube.base.errors import WinkubeError
 from winkube.base.paths import Home
-from winkube.client.errors import ClientError
-from winkube.client.resource import NODES
-from winkube.client.rest import ApiClient
-from winkube.cluster import addons, kubeconfig, pki, preflight
-from winkube.cluster.components import admin_client_config, log_file
-from winkube.cluster.daemon import prepared_supervisor
-from winkube.cluster.errors import ChangedError, NoSuchClusterError, StartError
+from winkube.cluster import kubeconfig, pki, preflight
+from winkube.cluster.errors import ChangedError, NoSuchClusterError
 from winkube.cluster.linux_root import ensure_template
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
@@ -37,9 +31,6 @@ from winkube.machines.wine.base import ensure_base
 from winkube.machines.wine.layer import ensure_layer
 from winkube.runtime.toolchain import ensure_iis, ensure_tools
 
-_API_SECONDS: Final = 60.0
-_READY_SECONDS: Final = 120.0
-
 
 class Steps(Protocol):
     """How ``up`` tells what it does; the CLI draws it."""
@@ -47,26 +38,38 @@ class Steps(Protocol):
     def step(self, title: str) -> AbstractContextManager[Callable[[str, float], None]]: ...
 
 
-def up(home: Home, spec: ClusterSpec, steps: Steps, clock: Clock) -> ClusterState:
+def up(
+    home: Home,
+    spec: ClusterSpec,
+    steps: Steps,
+    clock: Clock,
+    start: Callable[[ClusterState], None],
+) -> ClusterState:
+    """Everything in order; ``start`` lets the supervisor begin."""
     preflight.check(spec)
     # In a group of the cluster: ``down`` ends the programs we call even when we are killed.
     with exclusive(home, spec.name, "up"), cgroup.inside(f"/winkube/{spec.name}/up"):
         _clear_after_reboot(home, spec.name)
         state = _ensure_state(home, spec)
-        with prepared_supervisor(state) as start:
-            if state.nodes("windows"):
-                with steps.step("Windows base") as progress:
-                    _ensure_windows(state, progress)
-            if state.nodes("linux"):
-                with steps.step("Linux images"):
-                    ensure_template(home.cache)
+        if state.nodes("windows"):
+            with steps.step("Windows base") as progress:
+                _ensure_windows(state, progress)
+        if state.nodes("linux"):
+            with steps.step("Linux images"):
+                ensure_template(home.cache)
+        # One waits for the disk, the other for the kernel.
+        with ThreadPoolExecutor(1) as beside:
+            network = beside.submit(_ensure_network, state)
             with steps.step("Certificates"):
                 pki.ensure_pki(state, clock, os.urandom(32))
             with steps.step("Network namespaces"):
-                _ensure_network(state)
-            with steps.step("Processes"):
-                start()
-        asyncio.run(_await_cluster(state, steps))
+                network.result()
+        with steps.step("Processes"):
+            start(state)
+        # Loaded here: the API server needs as long for its own start.
+        from winkube.cluster.readiness import await_cluster
+
+        await_cluster(state, steps.step)
         return state
 
 
@@ -141,52 +144,6 @@ def _ensure_network(state: ClusterState) -> None:
     underlay.ensure_underlay(spec)
     for node in state.nodes("windows"):
         ensure_windows_host(underlay.netns_name(state.spec.name, node.name))
-
-
-async def _await_cluster(state: ClusterState, steps: Steps) -> None:
-    async with ApiClient(admin_client_config(state)) as client:
-        with steps.step("API server"):
-            await _await_api(state, client)
-            await addons.ensure_addons(state, client)
-        with steps.step("Nodes") as progress:
-            await _await_nodes(state, client, progress)
-
-
-async def _await_api(state: ClusterState, client: ApiClient) -> None:
-    for _ in _ticks(0.02, _API_SECONDS):
-        try:
-            await client.list(NODES, limit=1)
-        except (ApiError, ClientError):
-            await asyncio.sleep(0.02)
-        else:
-            return
-    raise StartError("the API server", _API_SECONDS, log_file(state, "apiserver"))
-
-
-async def _await_nodes(
-    state: ClusterState, client: ApiClient, progress: Callable[[str, float], None]
-) -> None:
-    wanted = {node.name for node in state.spec.nodes}
-    missing = wanted
-    for _ in _ticks(0.05, _READY_SECONDS):
-        listing = await client.list(NODES)
-        missing = wanted - {n["metadata"]["name"] for n in listing["items"] if is_ready(n)}
-        progress(f"{len(wanted) - len(missing)}/{len(wanted)} ready", 0.0)
-        if not missing:
-            return
-        await asyncio.sleep(0.05)
-    first = min(missing)
-    raise StartError(f"node {first}", _READY_SECONDS, log_file(state, f"kubelet-{first}"))
-
-
-def is_ready(node: dict[str, object]) -> bool:
-    status = node.get("status")
-    conditions = status.get("conditions", []) if isinstance(status, dict) else []
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-
-
-def _ticks(interval: float, seconds: float) -> Iterator[int]:
-    yield from range(int(seconds / interval))
 
 
 def merge_kubeconfig(state: ClusterState, path: Path) -> None:

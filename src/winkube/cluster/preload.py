@@ -7,18 +7,20 @@ modules below are those that reach gRPC only when they run.
 
 import gc
 import importlib
+from collections import deque
+from collections.abc import Callable, Collection
 from typing import Final
 
-from winkube.facts.hns import features
-from winkube.facts.images import base_images
-from winkube.facts.windows import windows_versions
-
-MODULES: Final = (
-    # The API server first: everybody waits for it.
-    "winkube.apiserver.server",
+# In the order in which they are waited for: a component starts while later ones are being loaded.
+API: Final = ("winkube.apiserver.server", "winkube.cluster.components")
+CONTROL: Final = (
+    *API,
     "winkube.controllers.manager",
     "winkube.scheduler.scheduler",
     "winkube.metrics.server",
+)
+MODULES: Final = (
+    *CONTROL,
     "winkube.dns.server",
     "winkube.proxy.hostgw",
     "winkube.proxy.linux",
@@ -33,12 +35,38 @@ MODULES: Final = (
 )
 
 
-def preload() -> None:
-    """Load them, and keep the collector from touching, and so copying, what forks share."""
-    gc.disable()
-    for name in MODULES:
-        importlib.import_module(name)
+class Preload:
+    def __init__(self) -> None:
+        self._left = deque(MODULES)
+
+    @property
+    def done(self) -> bool:
+        return not self._left
+
+    def load(self, wanted: Collection[str] = MODULES) -> None:
+        """Load these, and keep the collector from touching, and so copying, what forks share."""
+        if self.done or self._left[0] not in wanted:
+            return
+        gc.disable()
+        while self._left and self._left[0] in wanted:
+            importlib.import_module(self._left.popleft())
+        if self.done:
+            _read_tables()
+        gc.freeze()
+        gc.enable()
+
+    def load_while(self, idle: Callable[[], bool]) -> None:
+        """What the API server needs in any case, and then on for as long as there is time."""
+        self.load(API)
+        while not self.done and idle():
+            self.load((self._left[0],))
+
+
+def _read_tables() -> None:
+    """The ones that every Windows node reads."""
+    from winkube.facts.hns import features
+    from winkube.facts.images import base_images
+    from winkube.facts.windows import windows_versions
+
     for ask in (windows_versions, features, base_images):
-        ask()  # the tables that every Windows node reads
-    gc.freeze()
-    gc.enable()
+        ask()

@@ -11,10 +11,10 @@ from winkube.base.types import JsonObject
 from winkube.client.errors import ClientError
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
-from winkube.cluster.components import admin_client_config, log_file
-from winkube.cluster.daemon import running_supervisor, supervisor_config
-from winkube.cluster.lifecycle import is_ready
+from winkube.cluster.components import admin_client_config, log_file, plan_components
+from winkube.cluster.daemon import running_supervisor
 from winkube.cluster.process import load_record
+from winkube.cluster.readiness import is_ready
 from winkube.cluster.state import ClusterState, list_clusters, load_state
 from winkube.cluster.supervisor import SUPERVISOR, record_path
 
@@ -76,7 +76,7 @@ def list_rows(home: Home) -> list[ClusterRow]:
 
 async def inspect(home: Home, name: str) -> Report:
     state = load_state(home, name)
-    names = [SUPERVISOR, *(part.name for part in supervisor_config(state).components)]
+    names = [SUPERVISOR, *(part.name for part in plan_components(state))]
     processes = [_process_row(state, component) for component in names]
     try:
         async with ApiClient(admin_client_config(state)) as client:

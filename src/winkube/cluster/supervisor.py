@@ -16,7 +16,7 @@ import selectors
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
@@ -46,6 +46,7 @@ class Component:
     network: str = ""  # network namespace; empty is the host's own
     log_name: str = ""
     urgent: bool = False  # the others wait for it: it goes first when processors are short
+    needs: Collection[str] = ()  # the modules it begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class SupervisorConfig:
     logs: Path
     cgroup: str
     components: Sequence[Component]
+    load: Callable[[Collection[str]], None]  # once each, whoever asks
 
 
 @dataclass(slots=True)
@@ -121,6 +123,7 @@ class Supervisor:
         return True
 
     def _start(self, component: Component) -> None:
+        self._config.load(component.needs)
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,7 +30,9 @@ def fail_at_once() -> NoReturn:
 def config(tmp_path: Path) -> Iterator[SupervisorConfig]:
     parts = [Component("one", sleep_for_ever), Component("two", sleep_for_ever)]
     path = f"/winkube-test/{os.getpid()}"
-    yield SupervisorConfig("test", tmp_path / "pids", tmp_path / "logs", path, parts)
+    yield SupervisorConfig(
+        "test", tmp_path / "pids", tmp_path / "logs", path, parts, lambda names: None
+    )
     cgroup.kill_all(path)
     cgroup.remove("/winkube-test")
 
@@ -86,7 +89,7 @@ def test_a_component_that_fails_at_once_does_not_starve_the_others(
     config: SupervisorConfig, tmp_path: Path
 ) -> None:
     parts = [Component("bad", fail_at_once), *config.components]
-    crowded = SupervisorConfig("test", config.records, config.logs, config.cgroup, parts)
+    crowded = replace(config, components=parts)
     supervisor = start(crowded)
     good = await_record(crowded, "two")
     time.sleep(0.5)

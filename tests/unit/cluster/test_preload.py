@@ -5,9 +5,16 @@ import sys
 
 _LOAD = """
 import gc, sys, threading
-from winkube.cluster.preload import MODULES, preload
-preload()
-assert set(MODULES) <= set(sys.modules)
+from winkube.cluster.preload import API, CONTROL, MODULES, Preload
+code = Preload()
+code.load_while(lambda: False)
+assert set(API) <= set(sys.modules)
+assert "winkube.controllers.manager" not in sys.modules, "loaded before it was time"
+code.load(CONTROL)
+assert set(CONTROL) <= set(sys.modules) and not code.done
+assert "winkube.kubelet.kubelet" not in sys.modules, "loaded before it was time"
+code.load_while(lambda: True)
+assert set(MODULES) <= set(sys.modules) and code.done
 assert not [name for name in sys.modules if name.split(".")[0] in ("grpc", "_cython")], "gRPC"
 assert threading.active_count() == 1, "threads"
 assert gc.isenabled() and gc.get_freeze_count() > 10_000

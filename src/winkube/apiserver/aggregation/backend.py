@@ -130,10 +130,13 @@ class Backends:
             return document
 
     def _make_context(self, ca: str, insecure: bool) -> ssl.SSLContext:
-        context = ssl.create_default_context(cadata=ca or None)
         if insecure:
+            # Not the default one: it would read the machine's authorities to ask none of them.
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        else:
+            context = ssl.create_default_context(cadata=ca or None)
         cert, key = self._config.proxy_client_cert, self._config.proxy_client_key
         if cert is not None and key is not None:
             context.load_cert_chain(cert, key)
