@@ -11,6 +11,7 @@ update does not speak of them.
 
 import asyncio
 import builtins
+import contextlib
 import logging
 import random
 from collections import defaultdict
@@ -33,6 +34,7 @@ PAGE_SIZE: Final = 2000
 RECONNECT: Final = Backoff(first=0.05, ceiling=5.0)
 # A stream that ends sooner than this without an event counts as a failure, or we would spin.
 SHORT_WATCH_SECONDS: Final = 1.0
+TURN_SECONDS: Final = 0.05  # how long one cache of many may hold up the next
 LASTING_FAILURES: Final = 10
 
 Handler = Callable[[str, JsonObject | None, JsonObject | None], None]
@@ -267,6 +269,14 @@ class InformerPool:
             await informer.synced.wait()
 
     async def run(self) -> None:
+        """Fill the caches one after the other, in the order in which they were asked for.
+
+        All at once would be forty connections and lists that everybody else's requests stand
+        behind; one that is not answered holds up the next only for a moment.
+        """
         async with asyncio.TaskGroup() as group:
             for resource, informer in self._informers.items():
                 group.create_task(informer.run(), name=f"informer {resource.plural}")
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(TURN_SECONDS):
+                        await informer.synced.wait()

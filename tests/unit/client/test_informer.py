@@ -1,6 +1,9 @@
+import asyncio
+from typing import Any
+
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer, InformerPool
-from winkube.client.resource import NODES, PODS
+from winkube.client.resource import NODES, PODS, SERVICES, Resource
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
 
@@ -136,3 +139,39 @@ async def test_pool_shares_one_informer_per_resource() -> None:
     async with running(pool.run()):
         await pool.synced()
         assert pool[NODES].keys() == ["n"]
+
+
+class _Counting(FakeApi):
+    """Counts the lists that are being answered at the same time; some are never answered."""
+
+    def __init__(self, silent: tuple[Resource, ...] = ()) -> None:
+        super().__init__()
+        self.now = self.most = 0
+        self._silent = silent
+
+    async def list(self, resource: Resource, **options: Any) -> JsonObject:
+        if resource in self._silent:
+            await asyncio.Event().wait()
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        self.now -= 1
+        return await super().list(resource, **options)
+
+
+async def test_a_pool_fills_its_caches_one_after_the_other() -> None:
+    api = _Counting()
+    pool = InformerPool(api)
+    for resource in (NODES, PODS, SERVICES):
+        assert not pool[resource].synced.is_set()
+    async with running(pool.run()):
+        await pool.synced()
+    assert api.most == 1
+
+
+async def test_a_cache_that_is_not_filled_does_not_keep_the_others_empty() -> None:
+    pool = InformerPool(_Counting(silent=(NODES,)))
+    first, second = pool[NODES], pool[PODS]
+    async with running(pool.run()), asyncio.timeout(10):
+        await second.synced.wait()
+    assert not first.synced.is_set()
