@@ -24,6 +24,7 @@ from winkube.apiserver.services.records import ServiceRecords
 from winkube.apiserver.tls import server_context
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.collector import tune_collector
+from winkube.rules.load import load_rules
 from winkube.store.sqlite import SqliteStore
 from winkube.store.types import Store
 
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _SHUTDOWN_SECONDS: Final = 2.0
+_RULES_SECONDS: Final = 1.0  # by then whoever starts with us has had its first answers
 
 
 class ApiServer:
@@ -59,6 +61,7 @@ class ApiServer:
                 flow = FlowControl(parts.registry)
                 tasks.append(group.create_task(flow.run(), name="flow-control"))
                 tasks.append(group.create_task(parts.tracking.run(), name="token-tracking"))
+                tasks.append(group.create_task(_read_rules(), name="windows-rules"))
                 await self._serve(parts)
             finally:
                 for task in tasks:
@@ -96,6 +99,12 @@ class ApiServer:
                 listener.close()
             await _hang_up(server)
             await parts.close()
+
+
+async def _read_rules() -> None:
+    """Before the first person writes a pod: it would take longer than all other work for it."""
+    await asyncio.sleep(_RULES_SECONDS)
+    await asyncio.to_thread(load_rules)
 
 
 async def _hang_up(server: web.Server) -> None:

@@ -1,12 +1,16 @@
 """The Windows rules in our API server, as kubectl shows them and as controllers meet them."""
 
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.apiserver.conftest import Authority, listen, make_config, run_server
 from tests.upstream.windows_stage import NODE
 
 from winkube.rules.admission.mode import LABEL
+from winkube.rules.load import load_rules
 
 POD = """
 apiVersion: v1
@@ -90,3 +94,13 @@ def test_the_nodes_are_followed(kubectl: Callable[..., str], namespace: str, api
     finally:
         api("DELETE", f"/api/v1/nodes/{name}")
     assert "Warning" not in kubectl(*apply, stdin=POD, check=False)
+
+
+def test_the_rules_are_read_before_anybody_asks(tmp_path: Path) -> None:
+    config = make_config(tmp_path, Authority(tmp_path), listen())
+    load_rules.cache_clear()
+    with run_server(config):
+        deadline = time.monotonic() + 30
+        while not load_rules.cache_info().currsize:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
