@@ -32,7 +32,9 @@ from winkube.cluster.supervisor import (
 
 log = logging.getLogger(__name__)
 
-_START_SECONDS: Final = 10.0
+# To load its code, which a busy machine reads slowly, and then to begin.
+_LOAD_SECONDS: Final = 120.0
+_START_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 10.0
 
 
@@ -73,11 +75,19 @@ def _let_start(tell: int, state: ClusterState) -> None:
         return
     with contextlib.suppress(BrokenPipeError):  # it failed before this, and said why
         os.write(tell, to_word(state))
+    await_end(tell, _LOAD_SECONDS)
     deadline = time.monotonic() + _START_SECONDS
     while running_supervisor(state) is None:
         if time.monotonic() > deadline:
             raise StartError("the supervisor", _START_SECONDS, state.paths.logs / "supervisor.log")
         time.sleep(0.002)
+
+
+def await_end(tell: int, seconds: float) -> None:
+    """Wait until nobody listens any more: the supervisor has begun by then, or failed to."""
+    poll = select.poll()
+    poll.register(tell, 0)
+    poll.poll(seconds * 1000)
 
 
 def _become_supervisor(word: int) -> None:

@@ -1,15 +1,63 @@
 """When a prepared supervisor may begin."""
 
 import os
+import threading
+import time
 from pathlib import Path
 
+import pytest
+
 from winkube.base.paths import Home
+from winkube.cluster import daemon
 from winkube.cluster.daemon import hear, to_word
+from winkube.cluster.errors import StartError
+from winkube.cluster.process import ProcessId, save_record
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import ClusterState
+from winkube.cluster.supervisor import SUPERVISOR, record_path
 
 HOME = Home(Path("/there/state"), Path("/there/run"))
 WORD = to_word(ClusterState(ClusterSpec(name="one"), "172.30.9.0/24", 6443, HOME))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> ClusterState:
+    home = Home(tmp_path / "lib", tmp_path / "run")
+    return ClusterState(ClusterSpec(name="slow"), "172.30.9.0/24", 6443, home)
+
+
+def test_one_that_loads_slowly_is_waited_for(
+    state: ClusterState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "_START_SECONDS", 0.0)
+    word, tell = os.pipe()
+    me = ProcessId.of(os.getpid())
+    assert me is not None
+
+    def load() -> None:
+        os.read(word, 4096)
+        time.sleep(0.1)  # longer than it has to begin
+        save_record(record_path(state.paths.run / "pids", SUPERVISOR), me)
+        os.close(word)
+
+    loading = threading.Thread(target=load)
+    loading.start()
+    try:
+        daemon._let_start(tell, state)
+    finally:
+        loading.join()
+        os.close(tell)
+
+
+def test_one_that_failed_to_load_is_not_waited_for(
+    state: ClusterState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "_START_SECONDS", 0.0)
+    word, tell = os.pipe()
+    os.close(word)
+    with pytest.raises(StartError):
+        daemon._let_start(tell, state)
+    os.close(tell)
 
 
 def test_it_begins_on_the_word_of_a_command_that_waits_for_it() -> None:
