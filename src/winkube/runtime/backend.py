@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from winkube.linux import netns
+from winkube.runtime import launch
 from winkube.runtime.config import RuntimeConfig
 from winkube.runtime.container import ContainerService
 from winkube.runtime.errors import RuntimeServiceError
@@ -25,6 +26,7 @@ from winkube.wire.remotecommand import ByteSink, ByteSource, StreamClosedError, 
 _READ: Final = 65536
 _STDERR: Final = 3  # the first byte of a packet of conmon that is not standard output
 _CONNECT_SECONDS: Final = 30
+_POLL_SECONDS: Final = 0.01
 
 
 class RuntimeStreams:
@@ -171,7 +173,6 @@ async def _exec_on_pipes(plan: ExecPlan, streams: Streams) -> int:
 async def _exec_on_terminal(plan: ExecPlan, streams: Streams) -> int:
     """Give runc a terminal of ours; it has one inside and copies between the two."""
     outer, inner = os.openpty()
-    # Wine's console does its own line editing, but says so to the terminal only after the prompt.
     tty.setraw(inner)
     try:
         if not streams.resize.empty():
@@ -185,7 +186,7 @@ async def _exec_on_terminal(plan: ExecPlan, streams: Streams) -> int:
             async with asyncio.TaskGroup() as group:
                 helpers = [group.create_task(_follow_size(process, outer, streams), name="size")]
                 if streams.stdin is not None:
-                    feeder = _feed_terminal(streams.stdin, outer)
+                    feeder = _feed_terminal(plan, streams.stdin, outer)
                     helpers.append(group.create_task(feeder, name="exec-stdin"))
                 await _drain_terminal(outer, streams.stdout)
                 code = await process.wait()
@@ -211,7 +212,11 @@ async def _follow_size(process: asyncio.subprocess.Process, fd: int, streams: St
             process.send_signal(signal.SIGWINCH)
 
 
-async def _feed_terminal(source: ByteSource, fd: int) -> None:
+async def _feed_terminal(plan: ExecPlan, source: ByteSource, fd: int) -> None:
+    """Type what comes; the terminal inside keeps keys as they are only once the program runs."""
+    # The launcher inside writes a file, it cannot set an event.
+    while not launch.read_report(plan.io, plan.name).started:  # noqa: ASYNC110
+        await asyncio.sleep(_POLL_SECONDS)
     with contextlib.suppress(OSError, StreamClosedError):
         while data := await source.read(_READ):
             await asyncio.to_thread(_write_whole, fd, data)

@@ -12,6 +12,11 @@ from winkube.machines.wine.recipe import CONTAINER_UID, WINE_BINARY
 
 IO_FOLDER: Final = "/run/winkube"  # inside the container
 LAUNCHER: Final = "/opt/winkube/launch.exe"
+# A Windows console edits lines itself, but Wine says so to the terminal only when a program first
+# reads: what is typed at the first prompt would be echoed twice, its Enter turned to a line feed.
+_RAW: Final = (
+    '/usr/bin/stty -echo -echonl -icanon -iexten -brkint -icrnl -ixon min 1 time 0; exec "$@"'
+)
 _REPORT_LIMIT: Final = 65536
 _MAX_DIGITS: Final = 10  # of a 32-bit exit code
 # Windows' own sentences for the errors a start can end with; Wine words some of them differently.
@@ -80,7 +85,8 @@ def write_orders(folder: Path, name: str, orders: Orders) -> list[str]:
     with os.fdopen(fd, "wb") as file:
         os.fchown(fd, CONTAINER_UID, CONTAINER_UID)
         file.write(to_orders(orders, f"{IO_FOLDER}/{name}.report"))
-    return [WINE_BINARY, LAUNCHER, f"{IO_FOLDER}/{name}.orders"]
+    args = [WINE_BINARY, LAUNCHER, f"{IO_FOLDER}/{name}.orders"]
+    return ["/bin/sh", "-c", _RAW, "sh", *args] if orders.tty else args
 
 
 def read_report(folder: Path, name: str) -> Report:

@@ -448,13 +448,12 @@ class Sink:
 
 
 class Typist:
-    """A client that types a line now and then."""
+    """A client that types all it has at once, and then nothing more."""
 
     def __init__(self, *lines: bytes) -> None:
         self._lines = list(lines)
 
     async def read(self, n: int = -1, /) -> bytes:
-        await asyncio.sleep(0.7)
         return self._lines.pop(0) if self._lines else b""
 
 
@@ -473,7 +472,8 @@ async def test_attach_and_terminal_sessions(config: RuntimeConfig, tmp_path: Pat
         out = Sink()
         streams = Streams(Typist(b"ver\r", b"exit 5\r"), out, None)
         streams.resize.put_nowait(TerminalSize(100, 30))
-        code = await backend.exec(container, ["cmd"], tty=True, streams=streams)
+        async with asyncio.timeout(60):
+            code = await backend.exec(container, ["cmd"], tty=True, streams=streams)
         assert code == 5
         assert b"10.0.17763" in out.data
         heard = Sink()

@@ -1,6 +1,16 @@
+import os
 from pathlib import Path
 
-from winkube.runtime.launch import Orders, Report, parse_report, read_report, to_orders
+import pytest
+
+from winkube.runtime.launch import (
+    Orders,
+    Report,
+    parse_report,
+    read_report,
+    to_orders,
+    write_orders,
+)
 
 
 def test_orders_are_entries_ended_by_nul() -> None:
@@ -30,3 +40,14 @@ def test_a_link_in_place_of_the_report_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("exited 5\n")
     (tmp_path / "main.report").symlink_to(tmp_path / "secret")
     assert read_report(tmp_path, "main") == Report()
+
+
+def test_only_a_terminal_is_told_to_leave_keys_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fchown", lambda *args: None)  # only root may give files away
+    plain = write_orders(tmp_path, "main", Orders("cmd", "C:\\"))
+    shown = write_orders(tmp_path, "exec", Orders("cmd", "C:\\", tty=True))
+    assert "stty" not in " ".join(plain)
+    assert "-icanon" in shown[2]
+    assert shown[-3:-1] == plain[:-1]
