@@ -33,9 +33,8 @@ check: $(BIN)/.installed ## lint, format, types, layers, module size
 unit: $(BIN)/.installed ## seconds, no root
 	@$(BIN)/pytest -q tests/unit
 
-# A machine that does other work lets some clocks run out: what fails is tried again by itself.
-test: deps ## everything
-	@$(BIN)/pytest -q $(ALL_TESTS) || { echo 'once more, those that failed:'; $(BIN)/pytest -q --last-failed $(ALL_TESTS); }
+test: deps ## everything; a few tests with clocks get a second try
+	@$(BIN)/python -m tests.second_try $(ALL_TESTS)
 
 e2e: deps ## the real cluster only
 	@$(BIN)/pytest -q tests/e2e
