@@ -118,7 +118,6 @@ class ImagePuller:
             self.backoffs.advance(key, now, now)
             self._failures[key] = (now, error.message)
             say("Warning", "Failed", f'Failed to pull image "{wanted}": {error}')
-            say("Warning", "Failed", "Error: ErrImagePull")
             raise StartError("ErrImagePull", str(error)) from error
         self._failures.pop(key, None)
         self.backoffs.forget(key)

@@ -75,6 +75,9 @@ class Node:
         found = [e["message"] for e in self.api.all(EVENTS) if e["reason"] == reason]
         return str(found[-1]) if found else ""
 
+    def event_texts(self, reason: str) -> set[str]:
+        return {e["message"] for e in self.api.all(EVENTS) if e["reason"] == reason}
+
     async def until(self, holds: Callable[[], object], seconds: float = 5.0) -> None:
         await eventually(holds, seconds=seconds)
 

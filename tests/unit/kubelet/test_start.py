@@ -32,7 +32,8 @@ async def test_a_failing_pull_backs_off(node: Any, pod_of: Pods) -> None:
         node.create(pod_of(containers=[{"name": "main", "image": "reg/none"}]))
         await node.until(lambda: node.waiting() == "ImagePullBackOff")
         assert node.status()["phase"] == "Pending"
-        assert node.event_text("Failed") == "Error: ErrImagePull"
+        await node.until(lambda: node.event_text("Failed") == "Error: ImagePullBackOff")
+        assert {"Error: ErrImagePull", "Error: ImagePullBackOff"} < node.event_texts("Failed")
         assert node.container()["state"]["waiting"]["message"].startswith(
             'Back-off pulling image "reg/none": ErrImagePull: '
         )
@@ -61,6 +62,7 @@ async def test_images_that_cannot_be_had(
         main = {"name": "main", "image": image, "imagePullPolicy": policy}
         node.create(pod_of(containers=[main]))
         await node.until(lambda: node.waiting() == reason)
+        await node.until(lambda: node.event_texts("Failed") == {f"Error: {reason}"})
 
 
 async def test_pull_secrets_are_used_for_their_registry(node: Any, pod_of: Pods) -> None:
@@ -178,6 +180,7 @@ async def test_a_failing_post_start_hook_kills_the_container(node: Any, pod_of: 
     async with node.up():
         node.create(pod_of(containers=[{"name": "main", "lifecycle": hook}]))
         await node.until(lambda: "FailedPostStartHook" in node.events())
+        assert node.event_texts("FailedPostStartHook") == {"PostStartHook failed"}
         await node.until(lambda: node.cri.methods("StopContainer"))
 
 
@@ -196,6 +199,20 @@ async def test_a_pre_stop_hook_runs_before_the_stop(node: Any, pod_of: Pods) -> 
         await node.api.delete(PODS, "web", namespace="default")
         await node.until_gone()
         assert ran == [["bye"]]
+
+
+async def test_what_a_failing_pre_stop_hook_says_stays_out_of_events(
+    node: Any, pod_of: Pods
+) -> None:
+    node.cri.exec_results["main"] = lambda command: (1, "password=1234")
+    hook = {"preStop": {"exec": {"command": ["bye"]}}}
+    async with node.up():
+        node.create(pod_of(containers=[{"name": "main", "lifecycle": hook}]))
+        await node.until_phase("Running")
+        await node.api.delete(PODS, "web", namespace="default")
+        await node.until_gone()
+        await node.until(lambda: "FailedPreStopHook" in node.events())
+        assert node.event_texts("FailedPreStopHook") == {"PreStopHook failed"}
 
 
 async def test_deletion_interrupts_a_pull(node: Any, pod_of: Pods) -> None:

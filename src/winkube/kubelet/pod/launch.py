@@ -127,7 +127,12 @@ class Launcher:
                 say=lambda *what: self.tools.recorder.record(reference, *what),
             )
         except CriError as error:
-            raise StartError("ImageInspectError", f"Failed to inspect image: {error}") from error
+            fault = StartError("ImageInspectError", f"Failed to inspect image: {error}")
+            self._event(pod, container, "Warning", "Failed", f"Error: {fault.reason}")
+            raise fault from error
+        except StartError as error:
+            self._event(pod, container, "Warning", "Failed", f"Error: {error.reason}")
+            raise
 
     async def _config(
         self,
@@ -222,10 +227,8 @@ class Launcher:
                 self.tools.cri, Target(container_id, ip, container), action, HOOK_SECONDS
             )
         except HookError as error:
-            self._event(
-                pod, container, "Warning", "FailedPostStartHook",
-                f"PostStartHook failed: {error}",
-            )  # fmt: skip
+            # Not what the hook said: more people read events than may read the pod's secrets.
+            self._event(pod, container, "Warning", "FailedPostStartHook", "PostStartHook failed")
             stopper = Stopper(self.tools)
             with contextlib.suppress(CriError):
                 await stopper.kill(

@@ -69,9 +69,10 @@ class Stopper:
                 )
         except TimeoutError:
             return
-        except HookError as error:
+        except HookError:
+            # Without what the hook said: it may be a secret.
             reference = identity.to_reference(pod, container)
-            text = f"PreStopHook failed: {error}"
+            text = "PreStopHook failed"
             self.tools.recorder.record(reference, "Warning", "FailedPreStopHook", text)
 
     async def stop_pod(self, pod: JsonObject, state: PodState, grace: Callable[[], int]) -> None:
