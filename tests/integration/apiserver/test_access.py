@@ -84,6 +84,14 @@ def test_access_review_answers_for_another_user(api: Any, space: str) -> None:
     assert api("POST", path, review).body["status"]["allowed"] is True
 
 
+def test_the_rights_of_an_administrator_are_listed_once(api: Any, space: str) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    status = api("POST", path, {"spec": {"namespace": space}}).body["status"]
+    everything = [rule for rule in status["resourceRules"] if rule["resources"] == ["*"]]
+    anywhere = [rule for rule in status["nonResourceRules"] if rule["nonResourceURLs"] == ["*"]]
+    assert (len(everything), len(anywhere)) == (1, 1)
+
+
 def test_admin_may_act_as_another(kubectl: Any, namespace: str) -> None:
     said = kubectl("get", "pods", "-n", namespace, "--as", "jane", check=False)
     assert 'User "jane" cannot list resource "pods"' in said
