@@ -105,6 +105,13 @@ def _address(listen: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+class _Plain(yaml.SafeDumper):
+    """What stands in two places is written out twice: people read it, and edit one of them."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def to_yaml(asked: Manifests) -> str:
     _check(asked)
     config = ManifestConfig(
@@ -117,7 +124,7 @@ def to_yaml(asked: Manifests) -> str:
         replicas=asked.replicas,
         asks_less=asked.match_conditions,
     )
-    return yaml.safe_dump_all(documents(config), sort_keys=False, explicit_start=True)
+    return yaml.dump_all(documents(config), Dumper=_Plain, sort_keys=False, explicit_start=True)
 
 
 def _check(asked: Manifests) -> None:

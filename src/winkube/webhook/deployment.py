@@ -8,6 +8,7 @@ _PORT: Final = 8443
 _USER: Final = 65532
 # The API server hears of an endpoint's end a little later than the endpoint does.
 _LINGER_SECONDS: Final = 5
+_START_SECONDS: Final = 120
 
 
 def workload(name: str, namespace: str, image: str, replicas: int) -> list[JsonObject]:
@@ -108,6 +109,8 @@ def _container(image: str) -> JsonObject:
             f"--linger={_LINGER_SECONDS}",
         ],
         "ports": [{"name": "https", "containerPort": _PORT}],
+        # On a slow machine, or where Python may not keep what it compiled, starting takes a while.
+        "startupProbe": _probe("/healthz", 1) | {"failureThreshold": _START_SECONDS},
         "readinessProbe": _probe("/readyz", 5),
         "livenessProbe": _probe("/healthz", 20),
         "resources": {

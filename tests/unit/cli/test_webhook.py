@@ -70,3 +70,8 @@ def test_kept_certificates_stay_until_the_host_changes(tmp_path: Path) -> None:
     assert run(*options, "--url=https://127.0.0.1:1") == first
     run(*options, "--url=https://hooks.example")
     assert (folder / "tls.crt").read_bytes() != cert
+
+
+def test_nothing_in_the_manifests_refers_to_another_line() -> None:
+    events = list(yaml.parse(run("manifests", "--image=a")))
+    assert not [event for event in events if isinstance(event, yaml.AliasEvent)]

@@ -97,3 +97,10 @@ def test_strict_namespaces_are_asked_about_whatever_the_conditions() -> None:
         assert ("matchConditions" in hook) is only_speaks
     assert "matchConditions" not in hooks("Mutating", url="https://h", asks_less=True)[0]
     assert "matchConditions" not in hooks("Validating", url="https://h")[0]
+
+
+def test_a_slow_start_is_no_reason_for_a_restart() -> None:
+    pod = made(image="x")["Deployment"]["spec"]["template"]["spec"]
+    probe = pod["containers"][0]["startupProbe"]
+    assert probe["httpGet"]["path"] == "/healthz"
+    assert probe["periodSeconds"] * probe["failureThreshold"] >= 60
