@@ -8,7 +8,6 @@ import orjson
 from winkube.api.errors import BadRequestError
 from winkube.api.json_syntax import syntax_fault
 from winkube.api.written import read_loosely
-from winkube.base.types import JsonObject
 
 # Far deeper than any real object (a CRD schema reaches about 60), far from Python's own limit.
 MAX_DEPTH: Final = 200
@@ -43,16 +42,6 @@ def _parse_loosely(data: bytes, error: ValueError) -> Any:
         return read_loosely(data)
     except (ValueError, RecursionError):
         raise MalformedError("exceeded max depth") from error
-
-
-def parse_object(data: bytes) -> JsonObject:
-    value = parse_json(data)
-    if not isinstance(value, dict):
-        raise BadRequestError(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f"{'array' if isinstance(value, list) else 'value'} into Go value of type struct"
-        )
-    return value
 
 
 def depth_of(value: Any) -> int:

@@ -17,10 +17,8 @@ _SEARCH_RE: Final = re.compile(
 )
 _QUALIFIED_RE: Final = re.compile(_QUALIFIED)
 _LABEL_1035_RE: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_ENV_RE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _CONFIG_KEY_RE: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _PORT_NAME_RE: Final = re.compile(r"[-a-z0-9]+")
-_C_IDENTIFIER_RE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _LABEL_TEXT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "

@@ -12,7 +12,7 @@ from winkube.api.errors import ApiError, BadRequestError, RequestTooLargeError
 from winkube.api.strategic import strategic_merge
 from winkube.base.types import JsonObject
 
-__all__ = ["PatchFailedError", "json_patch", "merge_into", "merge_patch", "strategic_merge"]
+__all__ = ["PatchFailedError", "json_patch", "merge_into", "strategic_merge"]
 
 MAX_OPERATIONS: Final = 10_000  # k8s.io/apiserver: pkg/endpoints/handlers/patch.go
 # Values that all copies of one patch may make: each copy can double the document.
@@ -39,12 +39,8 @@ class PatchFailedError(ApiError):
         self.cause = cause
 
 
-def merge_patch(doc: Any, patch: Any) -> Any:
-    return merge_into(clone(doc), patch)
-
-
 def merge_into(doc: Any, patch: Any) -> Any:
-    """As ``merge_patch``, for a document that may be changed."""
+    """A JSON merge patch (RFC 7386); the document may be changed, the patch is not."""
     if not isinstance(patch, dict):
         return clone(patch)
     target = doc if isinstance(doc, dict) else {}

@@ -1,8 +1,7 @@
-"""What decoding does to an object beyond reading it.
+"""What a trip through upstream's Go structs does to an object beyond reading it.
 
-``prune`` drops unknown fields, nulls and empty optional lists and maps, and gives quantities their
-canonical form. ``round_trip`` does what a trip through upstream's Go structs does: zeros go too,
-except where they are always written.
+Unknown fields, nulls, empty optional lists and maps go, and so do zeros, except where they are
+always written; quantities get their canonical form.
 """
 
 from typing import Any, Final
@@ -15,15 +14,8 @@ from winkube.api.written import written
 from winkube.base.types import JsonObject
 
 
-def prune(schema: Schema, kind: Kind, obj: JsonObject) -> None:
-    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
-    definition = schema.for_kind(kind.gvk)
-    if definition is not None:
-        _prune_object(definition, obj)
-
-
 def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> None:
-    """In place; as ``prune``, and what is left has the zeros Go writes and no others."""
+    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
     definition = schema.for_kind(kind.gvk)
     if definition is not None:
         _trip_object(definition, obj)
@@ -62,43 +54,6 @@ def _canonical(shape: Shape, value: Any) -> Any:
     if shape.type is Type.QUANTITY:
         return canonical_quantity(written(value))
     return NEWLINES.sub("", value)
-
-
-def _prune_object(definition: Definition, obj: JsonObject) -> None:
-    properties = definition.properties
-    doomed = []
-    for key, value in obj.items():
-        shape = properties.get(key)
-        if shape is None or value is None:
-            doomed.append(key)
-            continue
-        kind = type(value)
-        if kind is dict or kind is list:
-            _prune_value(shape, value)
-            if not value and shape.optional and shape.item is not None:
-                doomed.append(key)
-        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
-            obj[key] = _canonical(shape, value)
-    for key in doomed:
-        del obj[key]
-
-
-def _prune_value(shape: Shape, value: Any) -> None:
-    if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
-        _prune_object(shape.definition, value)
-    elif shape.item is not None:
-        item = shape.item
-        plain = item.type in _PLAIN
-        pairs = value.items() if type(value) is dict else enumerate(value)
-        for key, child in pairs:
-            if child is None:
-                value[key] = [] if item.type is Type.LIST else _ZERO.get(item.type, {})
-            elif plain:
-                continue
-            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
-                value[key] = _canonical(item, child)
-            else:
-                _prune_value(item, child)
 
 
 def _trip_object(definition: Definition, obj: JsonObject) -> None:

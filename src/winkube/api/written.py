@@ -40,10 +40,6 @@ class WrittenObject(dict[str, Any]):
         for key, value in pairs:
             self[key] = _over(self[key], value) if key in self else value
 
-    @property
-    def repeats(self) -> bool:
-        return len(self.pairs) != len(self)
-
 
 def _over(old: Any, new: Any) -> Any:
     """A second object is read into the first: fields it does not name stay."""

@@ -35,11 +35,6 @@ _MIN_TIMEOUT: Final = 1800.0
 _CHUNK: Final = 512  # items per write while a watch starts
 
 
-_UNLESS_INITIAL: Final = (
-    "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-)
-
-
 @dataclass(frozen=True, slots=True)
 class WatchParams:
     version: str = ""

@@ -16,7 +16,6 @@ _NEWEST_PATCH: Final = 10_000
 _VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,5}))?(?:[-+].*)?")
 _BOUND: Final = re.compile(r"(>=|<=|>|<|=)\s*(\S+)")
 Number = tuple[int, int, int]
-_Test = Callable[[Number], bool]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,7 +33,8 @@ class Version:
         return f"{self.major}.{self.minor}{patch}"
 
 
-OLDEST: Final = Version(1, 5)  # the first that had Windows nodes, and the last that is known
+# What the tables speak of: the first that had Windows nodes, and the last that is known.
+OLDEST: Final = Version(1, 5)
 LATEST: Final = Version(1, 37)
 SERVED: Final = "1.34"  # what a cluster of winkube is unless told otherwise
 

@@ -62,7 +62,6 @@ NETWORK: Final[dict[str, PolicyType]] = {
     "NetworkACL": PolicyType(Effect.REFUSED, Feature.NETWORK_ACL),
 }
 PROTOCOLS: Final = {"tcp": 6, "udp": 17, "icmp": 1, "icmpv4": 1, "igmp": 2, "icmpv6": 58}
-NAT_FLAGS: Final = {"None": 0, "LocalRoutedVip": 1, "IPv6": 2}
 TCP, UDP, SCTP = 6, 17, 132
 MAX_PORT: Final = 65535
 

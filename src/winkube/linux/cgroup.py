@@ -16,7 +16,6 @@ from typing import Final
 
 from winkube.base.errors import WinkubeError
 
-V2_ROOT: Final = Path("/sys/fs/cgroup")
 _WANTED: Final = ("cpu", "cpuset", "io", "memory", "pids")
 _V1_CONTROLLERS: Final = frozenset(
     {"blkio", "cpu", "cpuacct", "cpuset", "devices", "freezer", "hugetlb", "memory", "misc"}

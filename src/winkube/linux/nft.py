@@ -5,8 +5,6 @@ of) loaded in this process, for callers that change a few elements thousands of 
 """
 
 import ctypes
-import json
-from typing import Any
 
 from winkube.aio.command import CommandError
 from winkube.linux.command import run
@@ -21,13 +19,6 @@ def _nft(netns: str | None, *words: str) -> list[str]:
 def apply(ruleset: str, netns: str | None = None) -> None:
     """Apply the text atomically: all of it or, with an error, none."""
     run(_nft(netns, "-f", "-"), stdin=ruleset)
-
-
-def list_tables(netns: str | None = None) -> list[tuple[str, str]]:
-    """(family, name) of every table."""
-    listing: dict[str, Any] = json.loads(run(_nft(netns, "-j", "list", "tables")))
-    tables = [item["table"] for item in listing["nftables"] if "table" in item]
-    return [(table["family"], table["name"]) for table in tables]
 
 
 def delete_table(family: str, name: str, netns: str | None = None) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 CLONE_NEWNET: Final = 0x40000000
-MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 0x1, 0x20, 0x1000, 0x4000, 0x40000
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC = 0x1, 0x20, 0x1000, 0x4000
 MNT_DETACH: Final = 2
 
 

@@ -237,7 +237,3 @@ def delete_underlay(cluster: str, known: Iterable[str] = ()) -> None:
     nodes = [*_namespaces_of(cluster), *_unmarked(netns_name(cluster, name) for name in known)]
     for name in (*_pod_namespaces_of(nodes), *nodes, tor):
         delete_netns(name)
-
-
-def underlay_exists(cluster: str) -> bool:
-    return netns_exists(netns_name(cluster, "tor"))

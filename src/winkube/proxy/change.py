@@ -54,10 +54,6 @@ class ServiceChanges:
         taken, self._dirty = self._dirty, set()
         return taken
 
-    def put_back(self, keys: set[str]) -> None:
-        """These keys were taken but not brought to an end."""
-        self._dirty |= keys
-
     def touch(self, key: str) -> None:
         self._dirty.add(key)
         self._wake.set()

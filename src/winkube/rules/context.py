@@ -14,7 +14,3 @@ class Context:
     placement: Placement
     target: Target
     runtime_classes: Mapping[str, JsonObject]
-
-    @property
-    def owner_kind(self) -> str:
-        return str(self.owner.get("kind") or "")

@@ -9,9 +9,9 @@ import pytest
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.hns.client import HnsClient
 from winkube.hns.config import HnsConfig
-from winkube.hns.dataplane.model import ModelDataplane
 from winkube.hns.errors import Code, HnsError, HnsUnavailableError
 from winkube.hns.service import HnsService
+from winkube.testing.fake_dataplane import FakeDataplane
 
 NETWORK = {
     "Name": "cbr0",
@@ -29,7 +29,7 @@ def socket(tmp_path: Path) -> Iterator[Path]:
     tasks: list[asyncio.Task[None]] = []
 
     async def body() -> None:
-        service = HnsService(config, ModelDataplane())
+        service = HnsService(config, FakeDataplane())
         async with asyncio.TaskGroup() as group:
             tasks.append(group.create_task(service.run(), name="hns"))
             await service.ready.wait()

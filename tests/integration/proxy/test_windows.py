@@ -14,13 +14,13 @@ from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTSLICES, SERVICES
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.hns.config import HnsConfig
-from winkube.hns.dataplane.model import ModelDataplane
 from winkube.hns.service import HnsService
 from winkube.proxy import windows_network
 from winkube.proxy.config import ProxyConfig
 from winkube.proxy.windows import WindowsProxy
 from winkube.proxy.windows_network import WindowsNetwork, ensure_windows_network
 from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_dataplane import FakeDataplane
 
 NODE_IP = "172.30.0.12"
 NETWORK = WindowsNetwork(
@@ -64,7 +64,7 @@ async def hns_running(tmp_path: Path) -> AsyncIterator[AsyncHnsClient]:
         version=(9, 5),
         management_ip=NODE_IP,
     )
-    hns = HnsService(config, ModelDataplane())
+    hns = HnsService(config, FakeDataplane())
     async with asyncio.TaskGroup() as group:
         task = group.create_task(hns.run())
         await hns.ready.wait()

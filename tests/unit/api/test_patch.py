@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from winkube.api.decode import clone
 from winkube.api.errors import BadRequestError, RequestTooLargeError
-from winkube.api.patch import MAX_OPERATIONS, PatchFailedError, json_patch, merge_patch
+from winkube.api.patch import MAX_OPERATIONS, PatchFailedError, json_patch, merge_into
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3),
@@ -36,15 +36,15 @@ json_values = st.recursive(
     ],
 )
 def test_merge_patch_follows_the_rfc(doc: Any, patch: Any, result: Any) -> None:
-    assert merge_patch(doc, patch) == result
+    assert merge_into(clone(doc), patch) == result
 
 
 @given(json_values, json_values)
-def test_merge_patch_is_idempotent_and_leaves_its_arguments_alone(doc: Any, patch: Any) -> None:
-    doc_before, patch_before = clone(doc), clone(patch)
-    once = merge_patch(doc, patch)
-    assert merge_patch(once, patch) == once
-    assert (doc, patch) == (doc_before, patch_before)
+def test_merge_patch_is_idempotent_and_leaves_the_patch_alone(doc: Any, patch: Any) -> None:
+    before = clone(patch)
+    once = merge_into(doc, patch)
+    assert merge_into(clone(once), patch) == once
+    assert patch == before
 
 
 @pytest.mark.parametrize(

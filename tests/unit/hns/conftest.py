@@ -7,8 +7,8 @@ import pytest
 from winkube.base.clock import SystemClock
 from winkube.hns.api import HnsApi
 from winkube.hns.config import HnsConfig
-from winkube.hns.dataplane.model import ModelDataplane
 from winkube.hns.store import MemoryStore
+from winkube.testing.fake_dataplane import FakeDataplane
 
 Json = dict[str, Any]
 MakeApi = Callable[..., HnsApi]
@@ -21,7 +21,7 @@ def make_api() -> MakeApi:
     ) -> HnsApi:
         nowhere = Path("/nonexistent")
         config = HnsConfig(nowhere, nowhere, version, "172.30.0.11", netns_prefix="wkt-", **more)
-        api = HnsApi(config, store or MemoryStore(), ModelDataplane(), SystemClock())
+        api = HnsApi(config, store or MemoryStore(), FakeDataplane(), SystemClock())
         api.start()
         return api
 

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from winkube.hns.api import HnsApi
-from winkube.hns.dataplane.model import ModelDataplane
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.store import MemoryStore
 from winkube.hns.v1_api import V1Api
+from winkube.testing.fake_dataplane import FakeDataplane
 
 Json = dict[str, Any]
 
@@ -104,7 +104,7 @@ def test_an_unknown_network_is_named_by_its_code(api: HnsApi) -> None:
 
 def test_attaching_and_detaching(api: HnsApi, network: str) -> None:
     dataplane = api.registry.dataplane
-    assert isinstance(dataplane, ModelDataplane)
+    assert isinstance(dataplane, FakeDataplane)
     endpoint = create(api, network, "10.244.1.5")
     namespace = api.call("Namespace", "create", {})
     assert namespace["AdditionalParams"]["netns"].startswith("/run/netns/wkt-")
@@ -193,8 +193,8 @@ def test_a_restarted_service_knows_everything(make_api: Callable[..., HnsApi]) -
     attach(first, endpoint["ID"], namespace["ID"])
     second = make_api(store=store)
     before, after = first.registry.dataplane, second.registry.dataplane
-    assert isinstance(before, ModelDataplane)
-    assert isinstance(after, ModelDataplane)
+    assert isinstance(before, FakeDataplane)
+    assert isinstance(after, FakeDataplane)
     assert (after.ports, after.bridges, after.namespaces, after.rules) == (
         before.ports,
         before.bridges,

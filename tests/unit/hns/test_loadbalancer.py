@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 
 from winkube.hns.api import HnsApi
-from winkube.hns.dataplane.model import ModelDataplane
 from winkube.hns.dataplane.types import Element
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.v1_api import V1Api
+from winkube.testing.fake_dataplane import FakeDataplane
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ def create(api: HnsApi, endpoints: list[str], vip: str = "10.96.0.1", **more: An
 
 def rules(api: HnsApi, guid: str) -> frozenset[Element]:
     dataplane = api.registry.dataplane
-    assert isinstance(dataplane, ModelDataplane)
+    assert isinstance(dataplane, FakeDataplane)
     return dataplane.rules[guid].elements if guid in dataplane.rules else frozenset()
 
 

@@ -20,7 +20,6 @@ from winkube.base.types import JsonObject
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _MAX_PRIORITY: Final = 1_000_000_000
-_SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 _NO_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _NO_ENDS: Final = ("/..", "/.")
 _WILDCARD_TEXT: Final = (

@@ -53,7 +53,6 @@ class Container:
     image_ref: str = ""
     hash: str = ""
     log_path: str = ""
-    message_path: str = ""
     message_policy: str = "File"
 
     @property
@@ -192,6 +191,5 @@ def to_container(status: Any, sandbox_id: str) -> Container:
         image_ref=status.image_ref or status.image_id,
         hash=notes.get(identity.HASH, ""),
         log_path=status.log_path,
-        message_path=notes.get(identity.MESSAGE_PATH, ""),
         message_policy=notes.get(identity.MESSAGE_POLICY) or "File",
     )

@@ -16,7 +16,7 @@ from winkube.machines.wine.bootstrap import Progress, bootstrap
 from winkube.machines.wine.errors import BaseBuildError, BaseMissingError
 from winkube.machines.wine.lock import locked
 from winkube.machines.wine.prefix import boot_prefix, share_builtins, trim_prefix
-from winkube.machines.wine.recipe import DRIVE_C, PREFIX, Recipe
+from winkube.machines.wine.recipe import PREFIX, Recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,6 @@ class WineBase:
     @property
     def prefix(self) -> Path:
         return self.rootfs / PREFIX
-
-    @property
-    def drive_c(self) -> Path:
-        return self.rootfs / DRIVE_C
 
 
 def is_built(cache: Path) -> bool:

@@ -1,9 +1,9 @@
-"""A dataplane that only remembers: for tests without root, and for simulated nodes."""
+"""A dataplane that only remembers: the rules of HNS without root and without packets."""
 
 from winkube.hns.dataplane.types import Bridge, Counters, HostPort, Port, Rules, World
 
 
-class ModelDataplane:
+class FakeDataplane:
     def __init__(self) -> None:
         self.bridges: dict[str, Bridge] = {}
         self.namespaces: set[str] = set()
