@@ -6,9 +6,9 @@ backports reach; a bound without a patch is its first one.
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from winkube.facts.errors import VersionError
 
@@ -56,11 +56,11 @@ class Bound:
     def holds(self, number: Number) -> bool:
         first = self.version.major, self.version.minor, self.version.patch or 0
         if self.version.patch is None and self.sign in ("=", "<=", ">"):
-            return _COMPARE[self.sign]((number[0], number[1], 0), first)
-        return _COMPARE[self.sign](number, first)
+            return COMPARE[self.sign]((number[0], number[1], 0), first)
+        return COMPARE[self.sign](number, first)
 
 
-_COMPARE: Final[dict[str, Callable[[Number, Number], bool]]] = {
+COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq,
     ">=": operator.ge,
     "<=": operator.le,

@@ -1,8 +1,6 @@
 """Windows versions: names, builds, the Kubernetes that supports them, the images they start."""
 
-import operator
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -10,16 +8,9 @@ from typing import Final
 from winkube.facts.errors import DataError, VersionError
 from winkube.facts.hns import HnsVersion, parse_hns_version
 from winkube.facts.table import load_table
-from winkube.facts.version import Version, VersionRange, parse_range
+from winkube.facts.version import COMPARE, Version, VersionRange, parse_range
 
 _BOUND: Final = re.compile(r"(>=|<=|>|<|=)(\d+|host)")
-_COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
-    "=": operator.eq,
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,5 +103,5 @@ def _is_within(words: str, build: int, host: int) -> bool:
     if not bounds or _BOUND.sub("", words).strip():
         raise DataError("host-image.yaml", words, "not a range of builds")
     return all(
-        _COMPARE[sign](build, host if bound == "host" else int(bound)) for sign, bound in bounds
+        COMPARE[sign](build, host if bound == "host" else int(bound)) for sign, bound in bounds
     )

@@ -24,40 +24,13 @@ from winkube.runtime.state import SandboxState
 from winkube.runtime.stats import Stats
 from winkube.runtime.streaming import StreamingServer
 from winkube.wire import cri
+from winkube.wire.cri_table import METHODS
 
 RUNTIME_NAME: Final = "winkube"
 ARCHIVE: Final = "archive:"
-_METHODS: Final = (
-    "Version",
-    "Status",
-    "RunPodSandbox",
-    "StopPodSandbox",
-    "RemovePodSandbox",
-    "PodSandboxStatus",
-    "ListPodSandbox",
-    "CreateContainer",
-    "StartContainer",
-    "StopContainer",
-    "RemoveContainer",
-    "ListContainers",
-    "ContainerStatus",
-    "ReopenContainerLog",
-    "ExecSync",
-    "Exec",
-    "Attach",
-    "PortForward",
-    "UpdateContainerResources",
-    "ContainerStats",
-    "ListContainerStats",
-    "PodSandboxStats",
-    "ListPodSandboxStats",
-    "UpdateRuntimeConfig",
-    "RuntimeConfig",
-    "ImageFsInfo",
-    "ListImages",
-    "ImageStatus",
-    "PullImage",
-    "RemoveImage",
+# Streams of events are not served: the kubelet looks instead.
+_METHODS: Final = tuple(
+    method for methods in METHODS.values() for method in methods if not method.endswith("*")
 )
 
 
@@ -129,6 +102,7 @@ class Handlers:
             async with self._locks[sandbox.id]:
                 for container in self._containers.of_sandbox(sandbox.id):
                     await self._lifecycle.remove(container)
+                    self._locks.pop(container.id, None)
                 await self._sandboxes.remove(sandbox)
             self._locks.pop(sandbox.id, None)
         return cri.RemovePodSandboxResponse()

@@ -6,11 +6,11 @@ A revision's data is the patch that brings its template back; ``kubectl rollout 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, to_owner_reference
+from winkube.api.meta import labels_of, name_of
 from winkube.base.types import JsonObject
 from winkube.controllers.daemonset.placement import HASH_LABEL
 from winkube.controllers.deployment.template import same_template, template_hash
-from winkube.controllers.template_patch import to_template_patch
+from winkube.controllers.revision import to_revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,6 @@ def digest_of(revision: JsonObject) -> str:
     return labels_of(revision).get(HASH_LABEL) or name_of(revision)
 
 
-def to_patch(daemon_set: JsonObject) -> JsonObject:
-    return to_template_patch(daemon_set["spec"]["template"])
-
-
 def is_of(daemon_set: JsonObject, revision: JsonObject) -> bool:
     """Whether the revision has the template of now."""
     saved = ((revision.get("data") or {}).get("spec") or {}).get("template") or {}
@@ -61,21 +57,8 @@ def new_revision(daemon_set: JsonObject, number: int) -> JsonObject:
     template = daemon_set["spec"]["template"]
     collisions = (daemon_set.get("status") or {}).get("collisionCount")
     digest = template_hash(template, collisions)
-    metadata: JsonObject = {
-        "name": f"{name_of(daemon_set)}-{digest}",
-        "namespace": namespace_of(daemon_set),
-        "labels": {**labels_of(template), HASH_LABEL: digest},
-        "ownerReferences": [to_owner_reference(daemon_set)],
-    }
-    if annotations_of(daemon_set):
-        metadata["annotations"] = dict(annotations_of(daemon_set))
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ControllerRevision",
-        "metadata": metadata,
-        "data": to_patch(daemon_set),
-        "revision": number,
-    }
+    name = f"{name_of(daemon_set)}-{digest}"
+    return to_revision(daemon_set, name, (HASH_LABEL, digest), number)
 
 
 def plan_cleanup(

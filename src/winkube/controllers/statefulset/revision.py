@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from winkube.api.meta import annotations_of, labels_of, name_of, namespace_of, to_owner_reference
+from winkube.api.meta import name_of
 from winkube.base.ids import SUFFIX_ALPHABET
 from winkube.base.types import JsonObject
+from winkube.controllers.revision import to_revision, to_template_patch
 from winkube.controllers.statefulset.identity import revision_of
-from winkube.controllers.template_patch import to_template_patch
 
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
 _PREFIX_LIMIT: Final = 223
@@ -37,23 +37,9 @@ def hash_of(data: JsonObject, collisions: int) -> str:
 
 
 def new_revision(stateful_set: JsonObject, number: int, collisions: int) -> JsonObject:
-    data = data_of(stateful_set)
-    digest = hash_of(data, collisions)
-    metadata: JsonObject = {
-        "name": f"{name_of(stateful_set)[:_PREFIX_LIMIT]}-{digest}",
-        "namespace": namespace_of(stateful_set),
-        "labels": {**labels_of(stateful_set["spec"]["template"]), HASH: digest},
-        "ownerReferences": [to_owner_reference(stateful_set)],
-    }
-    if annotations_of(stateful_set):
-        metadata["annotations"] = dict(annotations_of(stateful_set))
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ControllerRevision",
-        "metadata": metadata,
-        "data": data,
-        "revision": number,
-    }
+    digest = hash_of(data_of(stateful_set), collisions)
+    name = f"{name_of(stateful_set)[:_PREFIX_LIMIT]}-{digest}"
+    return to_revision(stateful_set, name, (HASH, digest), number)
 
 
 def template_of(revision: JsonObject) -> JsonObject:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from winkube.controllers.template_patch import to_template_patch
+from winkube.controllers.revision import to_template_patch
 
 
 def test_the_patch_reads_as_go_writes_it() -> None:
