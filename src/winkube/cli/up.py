@@ -93,8 +93,12 @@ def to_command(program: str, python: str, *, on_path: bool) -> str:
     if on_path:
         return "winkube"
     if Path(program).name == "__main__.py":
-        return f"{os.path.relpath(python)} -m winkube"
-    return os.path.relpath(program)
+        return f"{_shorter(python)} -m winkube"
+    return _shorter(program)
+
+
+def _shorter(program: str) -> str:
+    return min(os.path.relpath(program), str(Path(program).absolute()), key=len)
 
 
 def _name_option(state: "ClusterState") -> str:

@@ -1,5 +1,17 @@
+import errno
+import socket
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
 from winkube.runtime.config import RegistryConfig
-from winkube.runtime.oci.registry import Endpoint, parse_challenge, plan_endpoints
+from winkube.runtime.oci.registry import Endpoint, fault_words, parse_challenge, plan_endpoints
+
+KEY: Any = SimpleNamespace(host="reg.example", port=443, ssl=True)
+UNKNOWN = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+REFUSED = ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('10.0.0.1', 443)")
 
 
 def test_mirrors_come_first_and_get_no_credentials() -> None:
@@ -22,3 +34,21 @@ def test_a_bearer_challenge_is_taken_apart() -> None:
     scheme, fields = parse_challenge('Bearer realm="https://a/token",service="r",scope="pull,x"')
     assert scheme == "bearer"
     assert fields == {"realm": "https://a/token", "service": "r", "scope": "pull,x"}
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            aiohttp.ClientConnectorDNSError(KEY, UNKNOWN),
+            "dial tcp: lookup reg.example: no such host",
+        ),
+        (
+            aiohttp.ClientConnectorError(KEY, REFUSED),
+            "dial tcp reg.example:443: connect: connection refused",
+        ),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_a_registry_out_of_reach_is_told_in_known_words(error: Exception, words: str) -> None:
+    assert fault_words(error) == words

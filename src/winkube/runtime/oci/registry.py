@@ -8,6 +8,7 @@ import asyncio
 import base64
 import json
 import logging
+import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -127,7 +128,7 @@ class RegistryClient:
                     yield response
                     return
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise RegistryError(url, str(error) or type(error).__name__) from error
+            raise RegistryError(url, fault_words(error)) from error
 
     async def _authorise(self, challenge: str) -> None:
         scheme, fields = parse_challenge(challenge)
@@ -158,6 +159,19 @@ async def _read_token(response: aiohttp.ClientResponse) -> dict[str, Any]:
     except (ValueError, RecursionError):
         answer = None
     return answer if isinstance(answer, dict) else {}
+
+
+def fault_words(error: Exception) -> str:
+    """Why there was no answer, in the words of Go's clients, which people know and search for."""
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return f"dial tcp: lookup {error.host}: no such host"
+        case aiohttp.ClientConnectorCertificateError():
+            return f"tls: failed to verify certificate: {error.certificate_error}"
+        case aiohttp.ClientConnectorError():
+            reason = os.strerror(error.os_error.errno or 0).lower()
+            return f"dial tcp {error.host}:{error.port}: connect: {reason}"
+    return str(error) or type(error).__name__
 
 
 async def _check(response: aiohttp.ClientResponse) -> None:
