@@ -16,6 +16,7 @@ from winkube.rules.model import Path
 from winkube.rules.paths import CONTAINERS, find, first, parse_pattern
 
 OS_LABELS: Final = ("kubernetes.io/os", "beta.kubernetes.io/os")
+NAME_LABEL: Final = "kubernetes.io/hostname"
 BUILD_LABEL: Final = "node.kubernetes.io/windows-build"
 ARCH_LABELS: Final = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 CONTROL_PLANE: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
@@ -102,6 +103,13 @@ def _pins(spec: JsonObject, runtime_classes: Mapping[str, JsonObject]) -> Iterat
 def _has_options(part: JsonObject) -> bool:
     context = part.get("securityContext")
     return isinstance(context, dict) and "windowsOptions" in context
+
+
+def names_a_node(pod: JsonObject) -> bool:
+    """Who chooses the machine by its name knows its system."""
+    selector = first(pod, "spec", "nodeSelector")
+    named = isinstance(selector, dict) and NAME_LABEL in selector
+    return named or bool(first(pod, "spec", "nodeName"))
 
 
 def tolerates_windows_taint(toleration: Any) -> bool:

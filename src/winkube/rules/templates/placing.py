@@ -7,7 +7,7 @@ from winkube.base.types import JsonObject
 from winkube.rules.context import Context
 from winkube.rules.model import Hit
 from winkube.rules.paths import first
-from winkube.rules.placement import tolerates_windows_taint
+from winkube.rules.placement import names_a_node, tolerates_windows_taint
 
 
 def parse_verdict(params: Mapping[str, Any]) -> str:
@@ -23,7 +23,7 @@ def placement(found: JsonObject, params: str, context: Context) -> Iterator[Hit]
 
 def _windows_unpinned(pod: JsonObject, context: Context) -> Iterator[Hit]:
     where = context.placement
-    if where.is_windows and where.pinned is None and not first(pod, "spec", "nodeName"):
+    if where.is_windows and where.pinned is None and not names_a_node(pod):
         yield Hit(("spec",))
 
 

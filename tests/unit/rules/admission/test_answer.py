@@ -299,3 +299,12 @@ def test_pods_of_one_template_are_judged_once(monkeypatch: pytest.MonkeyPatch) -
         each["spec"]["containers"][0]["volumeMounts"] = [{"name": token, "mountPath": "/x"}]
         assert ids(ask(rules, each)) == ["WIN-SEC-034"]
     assert len(judged) == 1
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"nodeName": "win-1"}, {"nodeSelector": {"kubernetes.io/hostname": "win-1"}}],
+    ids=["by the API", "by the scheduler"],
+)
+def test_who_names_the_node_is_not_told_to_choose_windows(chosen: dict[str, Any]) -> None:
+    assert ask(admission(), pod(os={"name": "windows"}, **chosen)) == Opinion()
