@@ -145,6 +145,17 @@ def has_pods(cluster: Cluster, count: int) -> bool:
     return len(cluster.get("pods", "-l", "app=iis")["items"]) == count
 
 
+def test_windows_own_tools_know_the_suffix_of_the_namespace(iis: Cluster) -> None:
+    words = ("exec", "deploy/iis", "--")
+    address = iis.get("svc", "iis")["spec"]["clusterIP"]
+    found = iis.kubectl(*words, "nslookup", "iis").stdout
+    assert f"Name:    iis.default.svc.cluster.local\nAddress:  {address}" in found.replace("\r", "")
+    settings = iis.kubectl(*words, "ipconfig", "/all").stdout
+    assert "   DNS Suffix Search List. . . . . . : default.svc.cluster.local" in settings
+    assert "   Connection-specific DNS Suffix  . : default.svc.cluster.local" in settings
+    assert "   IPv4 Address. . . . . . . . . . . : 10.244." in settings
+
+
 def test_scaling_up_and_down(iis: Cluster) -> None:
     for wanted in (6, 3):
         iis.kubectl("scale", "deploy/iis", f"--replicas={wanted}")

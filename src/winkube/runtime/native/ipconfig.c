@@ -7,24 +7,33 @@
 #include <iphlpapi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define COLUMN 36
 
 static void line(const char *label, const char *value)
 {
-    /* Labels are filled up with " ." to one column. */
+    /* Labels are filled up with " ." to one column; the dots stand in the odd ones. */
     char text[64];
-    size_t used = snprintf(text, sizeof(text), "   %s ", label);
-    while (used < 39) {
+    size_t used = snprintf(text, sizeof(text), "   %s", label);
+    while (used < COLUMN) {
         text[used] = used % 2 ? '.' : ' ';
         used++;
     }
     text[used] = 0;
-    printf("%s: %s\n", text, value);
+    printf("%s : %s\n", text, value);
 }
 
 static void address_text(const SOCKET_ADDRESS *address, char *out, DWORD room)
 {
+    char *scope;
     out[0] = 0;
     getnameinfo(address->lpSockaddr, address->iSockaddrLength, out, room, NULL, 0, NI_NUMERICHOST);
+    /* Windows has numbers for scopes, Wine the host's names. */
+    scope = strchr(out, '%');
+    if (scope)
+        snprintf(scope, room - (scope - out), "%%%lu",
+                 ((const struct sockaddr_in6 *)address->lpSockaddr)->sin6_scope_id);
 }
 
 static void print_mask(UINT8 prefix)
@@ -68,7 +77,7 @@ static void print_dns(const IP_ADAPTER_ADDRESSES *adapter)
     for (item = adapter->FirstDnsServerAddress; item; item = item->Next, first = 0) {
         address_text(&item->Address, text, sizeof(text));
         if (first) line("DNS Servers", text);
-        else printf("%*s%s\n", 39, "", text);
+        else printf("%*s%s\n", COLUMN + 3, "", text);
     }
     line("NetBIOS over Tcpip", "Disabled");
 }
@@ -92,16 +101,13 @@ static void print_adapter(const IP_ADAPTER_ADDRESSES *adapter, int all)
     if (all) print_dns(adapter);
 }
 
-static void print_host(void)
+static void print_host(const IP_ADAPTER_ADDRESSES *adapters)
 {
-    char name[256] = "", suffix[300];
-    FIXED_INFO *info;
-    ULONG size = 0;
+    char name[256] = "", suffix[300] = "";
+    const IP_ADAPTER_ADDRESSES *item;
     gethostname(name, sizeof(name));
-    GetNetworkParams(NULL, &size);
-    info = malloc(size + sizeof(*info));
-    suffix[0] = 0;
-    if (info && !GetNetworkParams(info, &size)) snprintf(suffix, sizeof(suffix), "%s", info->DomainName);
+    for (item = adapters; item && !suffix[0]; item = item->Next)
+        if (item->DnsSuffix) snprintf(suffix, sizeof(suffix), "%ls", item->DnsSuffix);
     line("Host Name", name);
     line("Primary Dns Suffix ", "");
     line("Node Type", "Hybrid");
@@ -126,12 +132,12 @@ int wmain(int argc, WCHAR **argv)
         printf("Error: unrecognized or incomplete command line.\n");
         return 1;
     }
-    if (all) print_host();
     error = GetAdaptersAddresses(AF_UNSPEC, GAA_FLAG_INCLUDE_GATEWAYS, NULL, list, &size);
     if (error) {
         printf("An internal error occurred: %lu\n", error);
         return 1;
     }
+    if (all) print_host(list);
     for (item = list; item; item = item->Next)
         if (item->IfType != IF_TYPE_SOFTWARE_LOOPBACK) print_adapter(item, all);
     return 0;

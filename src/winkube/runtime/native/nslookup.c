@@ -22,18 +22,21 @@
 
 static unsigned char packet[4096];
 static int packet_size;
-static char server[64], suffix[256];
+static char server[64], server_name[256] = "UnKnown", suffix[256];
 
 static void load_settings(void)
 {
-    ULONG size = 0;
+    ULONG size = 0, room = 65536;
     FIXED_INFO *info;
+    IP_ADAPTER_ADDRESSES *adapters = calloc(1, room), *item;
     GetNetworkParams(NULL, &size);
     info = calloc(1, size + sizeof(*info));
-    if (info && !GetNetworkParams(info, &size)) {
+    if (info && !GetNetworkParams(info, &size))
         snprintf(server, sizeof(server), "%s", info->DnsServerList.IpAddress.String);
-        snprintf(suffix, sizeof(suffix), "%s", info->DomainName);
-    }
+    /* The suffix belongs to the connection: a pod has no primary one. */
+    if (!adapters || GetAdaptersAddresses(AF_UNSPEC, 0, NULL, adapters, &room)) return;
+    for (item = adapters; item && !suffix[0]; item = item->Next)
+        if (item->DnsSuffix) snprintf(suffix, sizeof(suffix), "%ls", item->DnsSuffix);
 }
 
 static int put_name(unsigned char *at, const char *name)
@@ -162,13 +165,12 @@ static void print_server(void)
 {
     struct results r = {0};
     char name[300], *equals;
-    const char *shown = "UnKnown";
     if (reverse_name(server, name, sizeof(name)) && ask(name, TYPE_PTR) == 0) {
         collect(&r);
         equals = r.text_count ? strstr(r.text[0], "name = ") : NULL;
-        if (equals) shown = equals + 7;
+        if (equals) snprintf(server_name, sizeof(server_name), "%s", equals + 7);
     }
-    printf("Server:  %s\nAddress:  %s\n\n", shown, server);
+    printf("Server:  %s\nAddress:  %s\n\n", server_name, server);
     fflush(stdout);
 }
 
@@ -246,11 +248,11 @@ int wmain(int argc, WCHAR **argv)
     }
     code = look_up(name, type, &r);
     if (code == -1) {
-        fprintf(stderr, "*** Request to %s timed-out\n", server);
+        fprintf(stderr, "*** Request to %s timed-out\n", server_name);
         return 1;
     }
     if (code || !(r.address_count || r.text_count)) {
-        fprintf(stderr, "*** %s can't find %s: %s\n", server, name,
+        fprintf(stderr, "*** %s can't find %s: %s\n", server_name, name,
                 code == 3 ? "Non-existent domain" : code == 2 ? "Server failed" : "No response from server");
         return 1;
     }
