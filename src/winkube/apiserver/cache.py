@@ -73,11 +73,11 @@ class Watcher:
         """Everything queued; empty after the timeout or when the reader has lagged."""
         if not self._changes and not self.lagged:
             self._wake.clear()
+            timer = asyncio.get_running_loop().call_later(timeout, self._wake.set)
             try:
-                async with asyncio.timeout(timeout):
-                    await self._wake.wait()
-            except TimeoutError:
-                return []
+                await self._wake.wait()
+            finally:
+                timer.cancel()
         changes = list(self._changes)
         self._changes.clear()
         return changes

@@ -4,53 +4,67 @@ The bytes are what clients receive. They are parsed only when somebody needs the
 selectors need is kept after the first time; the parsed object is not.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypedDict, cast
 
+import msgspec
 import orjson
 
 from winkube.base.types import JsonObject
 
-# Every path any built-in kind's field selector names, as (parent, children); see
-# k8s.io/kubernetes: pkg/apis/core/v1/conversion.go and its neighbours.
-_SELECTABLE: Final = (
-    (
-        "spec",
-        (
-            "nodeName",
-            "restartPolicy",
-            "schedulerName",
-            "serviceAccountName",
-            "hostNetwork",
-            "unschedulable",
-            "signerName",
-            "clusterIP",
-            "type",
-            "parentRef",
-            "driver",
-        ),
-    ),
-    (
-        "status",
-        (
-            "phase",
-            "podIP",
-            "podIPs",
-            "nominatedNodeName",
-            "replicas",
-            "successful",
-            "succeeded",
-        ),
-    ),
-    ("source", ("component", "host")),
-)
-_WHOLE: Final = (
-    "involvedObject",
-    "regarding",
-    "reason",
-    "reportingComponent",
-    "reportingController",
-    "type",
-)
+
+class _Metadata(TypedDict, total=False):
+    name: str
+    namespace: str
+    labels: dict[str, str] | None
+
+
+# Every path any built-in kind's field selector names; see k8s.io/kubernetes:
+# pkg/apis/core/v1/conversion.go and its neighbours.
+class _Spec(TypedDict, total=False):
+    nodeName: Any
+    restartPolicy: Any
+    schedulerName: Any
+    serviceAccountName: Any
+    hostNetwork: Any
+    unschedulable: Any
+    signerName: Any
+    clusterIP: Any
+    type: Any
+    parentRef: Any
+    driver: Any
+
+
+class _Status(TypedDict, total=False):
+    phase: Any
+    podIP: Any
+    podIPs: Any
+    nominatedNodeName: Any
+    replicas: Any
+    successful: Any
+    succeeded: Any
+
+
+class _Source(TypedDict, total=False):
+    component: Any
+    host: Any
+
+
+class _View(TypedDict, total=False):
+    kind: Any
+    apiVersion: Any
+    metadata: _Metadata
+    spec: _Spec | None
+    status: _Status | None
+    source: _Source | None
+    involvedObject: Any
+    regarding: Any
+    reason: Any
+    reportingComponent: Any
+    reportingController: Any
+    type: Any
+
+
+_VIEW: Final = msgspec.json.Decoder(_View)
 
 
 class Item:
@@ -72,7 +86,7 @@ class Item:
     def view(self) -> JsonObject:
         """Labels and selectable fields, in the object's own shape."""
         if self._view is None:
-            self._view = selectable(self.load())
+            self._view = _seen(self.data)
         return self._view
 
     @property
@@ -81,24 +95,13 @@ class Item:
         return labels
 
 
-def selectable(obj: JsonObject) -> JsonObject:
-    metadata = obj.get("metadata") or {}
-    view: dict[str, Any] = {
-        "kind": obj.get("kind"),
-        "apiVersion": obj.get("apiVersion"),
-        "metadata": {
-            "name": metadata.get("name", ""),
-            "namespace": metadata.get("namespace", ""),
-            "labels": metadata.get("labels") or {},
-        },
-    }
-    for parent, children in _SELECTABLE:
-        section = obj.get(parent)
-        if isinstance(section, dict):
-            view[parent] = {child: section[child] for child in children if child in section}
-    for field in _WHOLE:
-        if field in obj:
-            view[field] = obj[field]
+def _seen(data: bytes) -> JsonObject:
+    """Reads over everything else: this is done for every change that somebody selects."""
+    view = cast("JsonObject", _VIEW.decode(data))
+    metadata = view["metadata"]
+    metadata.setdefault("name", "")
+    metadata.setdefault("namespace", "")
+    metadata["labels"] = metadata.get("labels") or {}
     return view
 
 

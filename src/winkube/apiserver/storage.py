@@ -66,6 +66,9 @@ class Storage:
 
     async def _settled(self, served: Served, entry: Entry) -> Item:
         await self._cache.reach(entry.modified)
+        item = served.cache.get(entry.key)
+        if item is not None and item.revision == entry.modified:
+            return item
         data = entry.value if self._unseal is None else self._unseal(served.prefix, entry.value)
         namespace, _, name = entry.key[len(served.prefix) :].rpartition("/")
         return Item(entry.key, data, entry.modified, (namespace, name))

@@ -89,11 +89,12 @@ class WatchServer:
                 frames, watcher.lagged = [_error_frame(error)], True
             await stream.open()
             try:
-                for start in range(0, len(frames), _CHUNK):
-                    await stream.write(b"".join(frames[start : start + _CHUNK]))
-                if not watcher.lagged:
-                    skip = max(revision, _number(params.version))
-                    await self._follow(stream, watcher, params, skip)
+                async with stream.limit:
+                    for start in range(0, len(frames), _CHUNK):
+                        await stream.write(b"".join(frames[start : start + _CHUNK]))
+                    if not watcher.lagged:
+                        skip = max(revision, _number(params.version))
+                        await self._follow(stream, watcher, params, skip)
             except (TimeoutError, ConnectionError):
                 stream.abort()
         return stream.response
@@ -156,6 +157,8 @@ class _Stream:
         self.response = web.StreamResponse(
             headers={"Content-Type": call.output.media, "Cache-Control": "no-cache, private"}
         )
+        # Of the write under way: one for all, as making one costs more than writing.
+        self.limit = asyncio.timeout(None)
         self._call = call
         self._renderer = renderer
         # Renderings are shared between watchers of the same form.
@@ -169,8 +172,9 @@ class _Stream:
         await self.response.prepare(self._call.request)
 
     async def write(self, data: bytes) -> None:
-        async with asyncio.timeout(_WRITE_SECONDS):
-            await self.response.write(data)
+        self.limit.reschedule(asyncio.get_running_loop().time() + _WRITE_SECONDS)
+        await self.response.write(data)
+        self.limit.reschedule(None)
 
     def abort(self) -> None:
         transport = self._call.request.transport

@@ -5,23 +5,24 @@ Owns the connection pool and the translation of failures: the server's ``Status`
 """
 
 import asyncio
-import io
 import random
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from enum import StrEnum
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self
+from urllib.parse import urlencode
 
-import aiohttp
 import orjson
 
 from winkube.aio.fair import FairGate
 from winkube.api.errors import ApiError, TooManyRequestsError, from_status
 from winkube.base.types import JsonObject
 from winkube.client.config import ClientConfig
+from winkube.client.connection import Answer
 from winkube.client.errors import ClientError, TransportError
+from winkube.client.pool import Pool
 from winkube.client.resource import Resource
 from winkube.client.stream import EventStream, WatchEvent, transport_errors
 
@@ -34,7 +35,6 @@ METADATA_ONLY: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 MAX_RETRY_AFTER: Final = 10.0
-LONG_BODY_BYTES: Final = 1 << 20
 # Requests under way at once, and those of one namespace: the server gains nothing from more, and
 # every one that is under way is one that the next waits for.
 IN_FLIGHT: Final = 256
@@ -51,7 +51,7 @@ class PatchType(StrEnum):
 class ApiClient:
     def __init__(self, config: ClientConfig) -> None:
         self.config = config
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: Pool | None = None
         # Namespaces take turns: work in one must not wait for a flood in another.
         self._gate: FairGate[str] = FairGate(IN_FLIGHT, OF_ONE_NAMESPACE)
 
@@ -64,13 +64,8 @@ class ApiClient:
         }
         if self.config.token:
             headers["Authorization"] = f"Bearer {self.config.token}"
-        context = self.config.ssl_context()
-        self._session = aiohttp.ClientSession(
-            # No limit: every watch holds a connection; the gate bounds the others.
-            connector=aiohttp.TCPConnector(limit=0, ssl=True if context is None else context),
-            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
-            headers=headers,
-        )
+        self._pool = Pool(self.config.server, self.config.ssl_context())
+        self._pool.set_headers(headers)
         return self
 
     async def __aexit__(
@@ -79,14 +74,16 @@ class ApiClient:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+            # The connections are told in the next round of the loop.
+            await asyncio.sleep(0)
 
     def use_token(self, token: str) -> None:
         """From the next request on: tokens of pods are renewed while the client lives."""
-        if self._session is not None:
-            self._session.headers["Authorization"] = f"Bearer {token}"
+        if self._pool is not None:
+            self._pool.set_headers({"Authorization": f"Bearer {token}"})
 
     async def get(
         self,
@@ -192,32 +189,27 @@ class ApiClient:
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         """Events after ``resource_version``, bookmarks included; an ERROR event raises."""
         seconds = WATCH_SECONDS + random.randrange(WATCH_SECONDS)
-        query = _present(
-            {
-                "watch": "true",
-                "allowWatchBookmarks": "true",
-                "timeoutSeconds": seconds,
-                "labelSelector": label_selector,
-                "fieldSelector": field_selector,
-                "resourceVersion": resource_version,
-            }
-        )
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=REQUEST_SECONDS, sock_read=seconds + WATCH_SLACK_SECONDS
-        )
-        url = self.config.server + resource.path(namespace)
-        with transport_errors(self.config.server):
-            response = await self._open().get(url, params=query, timeout=timeout)
-        async with response:
-            if response.status != HTTPStatus.OK:
-                with transport_errors(self.config.server):
-                    raise _failure(response.status, await response.read())
-            yield EventStream(response.content.iter_any(), self.config.server)
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": seconds,
+            "labelSelector": label_selector,
+            "fieldSelector": field_selector,
+            "resourceVersion": resource_version,
+        }
+        path = _with_query(resource.path(namespace), query)
+        async with AsyncExitStack() as stack:
+            with transport_errors(self.config.server):
+                opening = self._opened().open(path, {}, seconds + WATCH_SLACK_SECONDS)
+                stream = await stack.enter_async_context(opening)
+                if stream.response.status != HTTPStatus.OK:
+                    raise _failure(stream.response.status, await stream.body())
+            yield EventStream(aiter(stream), self.config.server)
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
+    def _opened(self) -> Pool:
+        if self._pool is None:
             raise ClientError("the API client is not open: use it as an async context manager")
-        return self._session
+        return self._pool
 
     async def _json(
         self,
@@ -233,12 +225,13 @@ class ApiClient:
         headers = {} if body is None else {"Content-Type": content_type}
         if accept is not None:
             headers["Accept"] = accept
+        target = _with_query(path, query) if query else path
         for attempt in range(1, THROTTLED_ATTEMPTS + 1):
-            response, answer = await self._send(method, path, query or {}, data, headers)
-            if response.status < HTTPStatus.MULTIPLE_CHOICES:
-                return _decode(answer, self.config.server)
-            wait = _retry_after(response.headers.get("Retry-After"))
-            failure = _failure(response.status, answer)
+            answer = await self._send(method, target, data, headers)
+            if answer.status < HTTPStatus.MULTIPLE_CHOICES:
+                return _decode(answer.body, self.config.server)
+            wait = _retry_after(answer.headers.get("retry-after"))
+            failure = _failure(answer.status, answer.body)
             # Only 429 says that nothing was done; anything else is the caller's to judge.
             throttled = isinstance(failure, TooManyRequestsError) and wait is not None
             if not throttled or attempt == THROTTLED_ATTEMPTS:
@@ -247,40 +240,25 @@ class ApiClient:
         raise TransportError(self.config.server, "throttled")
 
     async def _send(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, Any],
-        data: bytes | None,
-        headers: Mapping[str, str],
-    ) -> tuple[aiohttp.ClientResponse, bytes]:
-        namespace = _namespace_in(path)
+        self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]
+    ) -> Answer:
+        namespace = _namespace_in(target)
         await self._gate.enter(namespace)
         try:
-            with transport_errors(self.config.server):
-                async with self._open().request(
-                    method,
-                    self.config.server + path,
-                    params=_present(query),
-                    data=_payload(data),
-                    headers=headers,
-                ) as response:
-                    return response, await response.read()
+            return await self._opened().ask(method, target, data, headers, REQUEST_SECONDS)
+        except (TimeoutError, OSError) as error:
+            raise TransportError(self.config.server, error) from error
         finally:
             self._gate.leave(namespace)
 
 
 def _namespace_in(path: str) -> str:
-    return path.partition("/namespaces/")[2].partition("/")[0]
+    return path.partition("?")[0].partition("/namespaces/")[2].partition("/")[0]
 
 
-def _payload(data: bytes | None) -> bytes | io.BytesIO | None:
-    """Long bodies are sent in pieces, so that other requests of this process go on."""
-    return io.BytesIO(data) if data is not None and len(data) > LONG_BODY_BYTES else data
-
-
-def _present(query: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(value) for key, value in query.items() if value is not None}
+def _with_query(path: str, query: Mapping[str, Any]) -> str:
+    said = {key: value for key, value in query.items() if value is not None}
+    return f"{path}?{urlencode(said)}" if said else path
 
 
 def _decode(answer: bytes, server: str) -> JsonObject:

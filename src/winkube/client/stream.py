@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-import aiohttp
 import orjson
 
 from winkube.api.errors import from_status
@@ -26,15 +25,12 @@ def transport_errors(server: str) -> Iterator[None]:
     """Turn every way a connection breaks into a TransportError."""
     try:
         yield
-    except (TimeoutError, aiohttp.ClientError, OSError) as error:
+    except (TimeoutError, OSError) as error:
         raise TransportError(server, error) from error
 
 
 class LineStream:
-    """Whole lines in batches as they arrive; an unfinished last line is dropped.
-
-    aiohttp's own ``readline`` refuses long lines, and a watch event is as long as its object.
-    """
+    """Whole lines in batches as they arrive; an unfinished last line is dropped."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks

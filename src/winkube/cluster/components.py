@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 import uvloop
 
 from winkube.base.collector import tune_collector
+from winkube.base.pace import work_in_batches
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
@@ -135,6 +136,7 @@ def _listener(address: str, port: int) -> socket.socket:
 
 
 def _apiserver(state: ClusterState) -> NoReturn:
+    work_in_batches()
     # A socket belongs to the namespace it was opened in: this one answers on the host's loopback.
     on_host = _listener("127.0.0.1", state.api_port)
     netns.enter_netns(netns.netns_path(netns_name(state.spec.name, CONTROL_PLANE)))
@@ -169,6 +171,7 @@ def _apiserver(state: ClusterState) -> NoReturn:
 
 
 def _controllers(state: ClusterState) -> NoReturn:
+    work_in_batches()
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
     from winkube.metrics.config import MetricsConfig

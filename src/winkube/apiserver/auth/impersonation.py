@@ -32,7 +32,7 @@ _EXTRA: Final = "impersonate-extra-"
 def impersonated_user(request: web.BaseRequest) -> User | None:
     """The user a client wants to act as; the caller checks that it may."""
     headers = request.headers
-    if not any(key[: len(_PREFIX)].lower() == _PREFIX for key in headers):
+    if not _is_asked(headers):
         return None
     name = headers.get(_USER, "")
     groups, uid = headers.getall("Impersonate-Group", []), headers.get("Impersonate-Uid", "")
@@ -43,6 +43,14 @@ def impersonated_user(request: web.BaseRequest) -> User | None:
             raise NobodyError(request.path, _parts(groups, uid, extra))
         return None
     return User(name, _completed(name, tuple(groups)), uid, extra)
+
+
+def _is_asked(headers: CIMultiDictProxy[str]) -> bool:
+    # A plain loop: this is looked at with every request.
+    for key in headers:  # noqa: SIM110
+        if key[: len(_PREFIX)].lower() == _PREFIX:
+            return True
+    return False
 
 
 def _parts(groups: list[str], uid: str, extra: dict[str, tuple[str, ...]]) -> str:
