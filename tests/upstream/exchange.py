@@ -27,6 +27,7 @@ MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
+NO_ANSWER: Final = 0  # the connection ended instead: the server panicked
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,11 @@ class Conversation:
         if sent is not None:
             said["Content-Type"] = type
         self._connection.request(verb, path, body=sent, headers=said)
-        response = self._connection.getresponse()
+        try:
+            response = self._connection.getresponse()
+        except http.client.RemoteDisconnected:
+            self._connection.close()
+            return Answer(NO_ANSWER, "")
         raw = response.read()
         warnings = tuple(response.headers.get_all("Warning") or ())
         return Answer(response.status, _parsed(raw), warnings)

@@ -9,9 +9,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from tests.upstream.exchange import Case, Conversation, conversation, differences, run_case
+from tests.upstream.exchange import Case, Conversation, conversation, run_case
 from tests.upstream.fuzz_objects import FUZZED
-from tests.upstream.mutation import fuzz_steps, settled
+from tests.upstream.mutation import fuzz_steps, unlike
 from tests.upstream.objects import Sample
 
 from winkube.api.schema import load_schema
@@ -51,7 +51,7 @@ def test_a_body_made_wrong_is_answered_alike(
     different = [
         f"seed {SEED}, step {index} {step.verb} {step.type} {step.body!r}: {line}"
         for index, (step, left, right) in enumerate(zip(case.steps, theirs, ours, strict=True))
-        for line in differences(settled(left), settled(right))
+        for line in unlike(left, right)
     ]
     if different:
         pytest.fail("\n".join(different), pytrace=False)

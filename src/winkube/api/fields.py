@@ -90,6 +90,8 @@ def is_quantity(value: Any) -> bool:
 
 
 def _fits_bytes(shape: Shape, value: Any) -> bool:
+    if isinstance(value, list):
+        return _bad_byte(value) is ...
     if not isinstance(value, str):
         return False
     try:
@@ -97,6 +99,14 @@ def _fits_bytes(shape: Shape, value: Any) -> bool:
     except (binascii.Error, ValueError):
         return False
     return True
+
+
+def _bad_byte(values: list[Any]) -> Any:
+    """Bytes may be told one by one; what is none of them, ``...`` if all are."""
+    for value in values:
+        if value is not None and not (type(value) is int and 0 <= value < 256):
+            return value
+    return ...
 
 
 def _fits_object(shape: Shape, value: Any) -> bool:
@@ -234,10 +244,12 @@ def _type_message(shape: Shape, value: Any, place: _Place) -> str:
         return time_fault(value, micro=shape.type is Type.MICRO_TIME)
     if shape.type is Type.BYTES and isinstance(value, str):
         return f"illegal base64 data at input byte {_base64_fault(value)}"
+    wanted, spelt = place.go_type or _go_type(shape), shape.type in _SPELT
+    if shape.type is Type.BYTES and isinstance(value, list):
+        value, wanted, spelt = _bad_byte(value), "uint8", True
     target = f" into Go struct field {place.struct}.{place.go_path}" if place.path else ""
     into = target or " into Go value"
-    wanted = place.go_type or _go_type(shape)
-    return f"json: cannot unmarshal {_json_name(value, shape)}{into} of type {wanted}"
+    return f"json: cannot unmarshal {_json_name(value, spelt=spelt)}{into} of type {wanted}"
 
 
 _TREES: Final = {
@@ -253,12 +265,11 @@ def _conversion_message(shape: Shape, value: Any, message: str, place: _Place) -
     if shape.type in _TREES:
         return _TREES[shape.type] + found
     if shape.type is Type.BYTES:
-        text = isinstance(value, str)
-        return (
-            f"error decoding from json: {message}" if text else f"cannot restore slice from {found}"
-        )
-    if shape.type is Type.INT_OR_STRING:
-        return f"json: cannot unmarshal {_json_name(value, shape)} into Go value of type int32"
+        return _bytes_message(value, message, found)
+    timed = shape.type in (Type.TIME, Type.MICRO_TIME) and not isinstance(value, str)
+    if timed or shape.type is Type.INT_OR_STRING:
+        found, wanted = _json_name(value, spelt=not timed), "string" if timed else "int32"
+        return f"json: cannot unmarshal {found} into Go value of type {wanted}"
     if shape.type not in (Type.STRING, Type.INT32, Type.INT64, Type.NUMBER, Type.BOOL):
         return message
     wanted = _GO_TYPES[shape.type]
@@ -266,6 +277,15 @@ def _conversion_message(shape: Shape, value: Any, message: str, place: _Place) -
     if number and not (type(value) is float and wanted == "string"):
         return f"cannot convert {found} to {place.go_type or wanted}"
     return f"unrecognized type: {wanted}"
+
+
+def _bytes_message(value: Any, message: str, found: str) -> str:
+    if isinstance(value, str):
+        return f"error decoding from json: {message}"
+    if not isinstance(value, list):
+        return f"cannot restore slice from {found}"
+    whole = isinstance(_bad_byte(value), float)
+    return "cannot convert float64 to uint8" if whole else "unrecognized type: uint8"
 
 
 _BASE64: Final = frozenset(string.ascii_letters + string.digits + "+/")
@@ -283,7 +303,8 @@ def _base64_fault(text: str) -> int:
     return len(text) - taken % 4
 
 
-_WHOLE: Final = (Type.INT32, Type.INT64, Type.INT_OR_STRING)
+# Where a number that does not fit is shown.
+_SPELT: Final = (Type.INT32, Type.INT64, Type.INT_OR_STRING)
 
 
 def _quantity_message(value: Any) -> str:
@@ -295,11 +316,11 @@ def _quantity_message(value: Any) -> str:
     return QuantityError(value).message
 
 
-def _json_name(value: Any, shape: Shape) -> str:
+def _json_name(value: Any, *, spelt: bool) -> str:
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, float)):
-        return f"number {written(value)}" if shape.type in _WHOLE else "number"
+        return f"number {written(value)}" if spelt else "number"
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, list) else "object"

@@ -20,6 +20,8 @@ def printed(value: Any) -> str:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        value = float(value)  # as Go reads it
     return _general(value) if isinstance(value, float) else str(value)
 
 

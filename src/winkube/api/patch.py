@@ -43,15 +43,24 @@ def merge_into(doc: Any, patch: Any) -> Any:
     """A JSON merge patch (RFC 7386); the document may be changed, the patch is not."""
     if not isinstance(patch, dict):
         return clone(patch)
-    target = doc if isinstance(doc, dict) else {}
+    if not isinstance(doc, dict):
+        return _without_nulls(patch)
     for key, value in patch.items():
+        have = doc.get(key)
         if value is None:
-            target.pop(key, None)
-        elif isinstance(value, dict):
-            target[key] = merge_into(target.get(key), value)
+            doc.pop(key, None)
+        elif isinstance(have, dict):
+            doc[key] = merge_into(have, value)
         else:
-            target[key] = clone(value)
-    return target
+            doc[key] = _without_nulls(value)
+    return doc
+
+
+def _without_nulls(value: Any) -> Any:
+    """What is new in a document has no nulls, not even inside of lists."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
+    return [_without_nulls(child) for child in value] if isinstance(value, list) else value
 
 
 def json_patch(doc: Any, ops: Any) -> Any:

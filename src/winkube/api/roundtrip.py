@@ -4,6 +4,7 @@ Unknown fields, nulls, empty optional lists and maps go, and so do zeros, except
 always written; quantities get their canonical form.
 """
 
+import base64
 from typing import Any, Final
 
 from winkube.api.fields import NEWLINES
@@ -42,7 +43,14 @@ _ZERO: Final = {
 
 # Lists whose being empty is not the same as their being absent: validation refuses them so.
 _TELLING: Final = frozenset(
-    {("HPAScalingRules", "policies"), ("PodSecurityContext", "supplementalGroups")}
+    {
+        ("HPAScalingRules", "policies"),
+        ("IngressSpec", "rules"),
+        ("PersistentVolumeSpec", "capacity"),
+        ("PodFailurePolicyOnExitCodesRequirement", "values"),
+        ("PodSecurityContext", "supplementalGroups"),
+        ("ResourceRequirements", "claims"),
+    }
 )
 # What a round trip leaves as it is.
 _PLAIN: Final = frozenset(Type) - {
@@ -53,6 +61,8 @@ _PLAIN: Final = frozenset(Type) - {
 def _canonical(shape: Shape, value: Any) -> Any:
     if shape.type is Type.QUANTITY:
         return canonical_quantity(written(value))
+    if type(value) is list:
+        return base64.b64encode(bytes(byte or 0 for byte in value)).decode()
     return NEWLINES.sub("", value)
 
 
@@ -65,7 +75,7 @@ def _trip_object(definition: Definition, obj: JsonObject) -> None:
             doomed.append(key)
             continue
         kind = type(value)
-        if kind is dict or kind is list:
+        if (kind is dict or kind is list) and shape.type is not Type.BYTES:
             if value or shape.item is None:
                 _trip_value(shape, value)
             elif (definition.go_name, key) not in _TELLING:

@@ -8,19 +8,20 @@ beside a list (apimachinery: pkg/util/strategicpatch).
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from winkube.api.decode import clone
-from winkube.api.errors import BadRequestError, UnexplainedError
+from winkube.api.errors import ApiError, BadRequestError, UnexplainedError
 from winkube.api.go_text import printed
 from winkube.api.kinds import Kind
-from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.api.schema import Definition, Schema, Shape
 from winkube.base.types import JsonObject
 
 _PATCH: Final = "$patch"
 _RETAIN: Final = "$retainKeys"
 _DELETE: Final = "$deleteFromPrimitiveList/"
 _ORDER: Final = "$setElementOrder/"
+_BAD_RETAIN: Final = "invalid patch format of retainKeys"
 
 
 def strategic_merge(schema: Schema, kind: Kind, doc: JsonObject, patch: JsonObject) -> JsonObject:
@@ -31,13 +32,8 @@ def strategic_merge(schema: Schema, kind: Kind, doc: JsonObject, patch: JsonObje
 
 
 def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | None) -> JsonObject:
-    directive = patch.get(_PATCH)
-    if directive == "replace":
-        return _plain({key: value for key, value in patch.items() if key != _PATCH}, definition)
-    if directive == "delete":
-        return {}
-    if directive not in (None, "merge"):
-        raise UnexplainedError(f"unknown patch type: {directive} in map: {printed(patch)}")
+    if _PATCH in patch:
+        return _directed_map(patch)
     if _RETAIN in patch:
         _retain(target, patch)
     orders = _directed(patch, _ORDER)
@@ -48,17 +44,41 @@ def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | N
         elif not key.startswith((_PATCH, _RETAIN, _DELETE, _ORDER)):
             target[key] = clone(value)
     _delete_primitives(target, _directed(patch, _DELETE))
-    for key in _ordered_keys(target, patch, orders):
+    merged = (key for key in patch if isinstance(patch[key], list) and key in original)
+    for key in dict.fromkeys((*orders, *merged)):
         shape = _property(definition, key)
-        if shape is not None and "merge" in shape.strategies:
+        if isinstance(target.get(key), list) and shape is not None and "merge" in shape.strategies:
             before = original.get(key, [])
             target[key] = _reorder(target[key], patch.get(key), orders.get(key), before, shape)
     return target
 
 
-def _ordered_keys(target: JsonObject, patch: JsonObject, orders: dict[str, list[Any]]) -> list[str]:
-    keys = [*orders, *(key for key in patch if isinstance(patch[key], list) and key not in orders)]
-    return [key for key in keys if isinstance(target.get(key), list)]
+def _directed_map(patch: JsonObject) -> JsonObject:
+    directive = patch[_PATCH]
+    if directive == "replace":
+        return {key: clone(value) for key, value in patch.items() if key != _PATCH}
+    if directive == "delete":
+        return {}
+    raise UnexplainedError(f"unknown patch type: {_named(directive)} in map: {printed(patch)}")
+
+
+def _named(directive: Any) -> str:
+    """As ``%s`` shows what may be no text."""
+    if isinstance(directive, str):
+        return directive
+    return f"%!s({_go_type(directive)}={printed(directive)})"
+
+
+_GO_TYPES: Final = {
+    dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool",
+    int: "int64", float: "float64", type(None): "<nil>",
+}  # fmt: skip
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
+        return "float64"
+    return _GO_TYPES[type(value)]
 
 
 def _merge_key(target: JsonObject, key: str, value: Any, definition: Definition | None) -> None:
@@ -67,16 +87,17 @@ def _merge_key(target: JsonObject, key: str, value: Any, definition: Definition 
         return
     shape, have = _property(definition, key), target.get(key)
     replaced = shape is not None and "replace" in shape.strategies
-    if isinstance(value, dict) and isinstance(have, dict) and not replaced:
-        target[key] = _merge_map(have, value, shape.definition if shape else None)
+    if isinstance(value, dict) and isinstance(have, dict):
+        inner = shape.definition if shape else None
+        target[key] = clone(value) if replaced else _merge_map(have, value, inner)
     elif isinstance(value, list) and isinstance(have, list):
-        target[key] = _merge_list(have, value, shape, key)
+        target[key] = _merge_list(have, value, shape)
     else:
         _take(target, key, value)
 
 
 def _take(target: JsonObject, key: str, value: Any) -> None:
-    """What has nothing to be merged with is taken as it is, less nulls and directives."""
+    """What has nothing to be merged with is taken, less nulls and what is to be deleted."""
     if isinstance(value, dict) and _PATCH in value:
         target.pop(key, None)
     else:
@@ -87,18 +108,13 @@ def _without_directives(value: Any) -> Any:
     if isinstance(value, dict):
         made: JsonObject = {}
         for key, child in value.items():
-            if child is not None and not key.startswith("$"):
+            if child is not None:
                 _take(made, key, child)
         return made
     if isinstance(value, list):
         kept = [child for child in value if not (isinstance(child, dict) and _PATCH in child)]
         return [_without_directives(child) for child in kept]
     return value
-
-
-def _plain(patch: JsonObject, definition: Definition | None) -> JsonObject:
-    """What a patch says on its own: directives applied to nothing, nulls gone."""
-    return _merge_map({}, patch, definition)
 
 
 def _property(definition: Definition | None, key: str) -> Shape | None:
@@ -110,7 +126,9 @@ def _directed(patch: JsonObject, prefix: str) -> dict[str, list[Any]]:
     for key, value in patch.items():
         if key.startswith(prefix):
             if not isinstance(value, list):
-                raise BadRequestError(f"{key} must be a list")
+                raise UnexplainedError(
+                    f"expected a {_GO_TYPES[list]}, but received a {_go_type(value)}"
+                )
             found[key.removeprefix(prefix)] = value
     return found
 
@@ -118,10 +136,11 @@ def _directed(patch: JsonObject, prefix: str) -> dict[str, list[Any]]:
 def _retain(target: JsonObject, patch: JsonObject) -> None:
     keys = patch[_RETAIN]
     if not isinstance(keys, list):
-        raise BadRequestError("$retainKeys must be a list of strings")
-    named = [key for key in patch if not key.startswith("$") and patch[key] is not None]
-    if not set(named) <= set(keys):
-        raise BadRequestError("$retainKeys must contain every key of the patch it is in")
+        raise BadRequestError(_BAD_RETAIN)
+    beside = (_RETAIN, _DELETE, _ORDER)
+    named = [key for key in patch if not key.startswith(beside) and patch[key] is not None]
+    if any(key not in keys for key in named):
+        raise BadRequestError(_BAD_RETAIN)
     for key in [key for key in target if key not in keys]:
         del target[key]
 
@@ -133,17 +152,31 @@ def _delete_primitives(target: JsonObject, deletions: dict[str, list[Any]]) -> N
             target[key] = [item for item in have if item not in doomed]
 
 
-def _merge_list(have: list[Any], patch: list[Any], shape: Shape | None, key: str) -> list[Any]:
-    item = shape.item if shape is not None else None
-    definition = item.definition if item is not None else None
+def _merge_list(have: list[Any], patch: list[Any], shape: Shape | None) -> list[Any]:
     if shape is None or "merge" not in shape.strategies:
-        return [_element(value, definition) for value in patch]
-    if item is None or item.type is not Type.OBJECT:
+        return cast("list[Any]", clone(patch))
+    if not have and not patch:
+        return have
+    _check_alike(have, patch)
+    if not isinstance((*have, *patch)[0], dict):
         return have + [value for value in _unique(patch) if value not in have]
-    merge_key = shape.merge_key
-    if not merge_key:
-        return [_element(value, definition) for value in patch]
-    return _merge_elements(have, patch, merge_key, definition, key)
+    if not shape.merge_key:
+        raise UnexplainedError("cannot merge lists without merge key for struct")
+    definition = shape.item.definition if shape.item is not None else None
+    return _merge_elements(have, patch, shape.merge_key, definition)
+
+
+def _check_alike(have: list[Any], patch: list[Any]) -> None:
+    """The elements of both are of one type, and are no lists."""
+    kinds = [_go_type(value) for value in (*have, *patch)]
+    if kinds[0] == _GO_TYPES[list]:
+        raise ListOfListsError("lists of lists are not supported")
+    if any(kind != kinds[0] for kind in kinds):
+        raise UnexplainedError(f"list element types are not identical: {printed([have, patch])}")
+
+
+class ListOfListsError(ApiError):
+    code, reason = 422, ""
 
 
 def _unique(values: list[Any]) -> list[Any]:
@@ -154,38 +187,50 @@ def _unique(values: list[Any]) -> list[Any]:
     return seen
 
 
-def _element(value: Any, definition: Definition | None) -> Any:
-    return _plain(value, definition) if isinstance(value, dict) else clone(value)
-
-
 def _merge_elements(
-    have: list[Any], patch: list[Any], merge_key: str, definition: Definition | None, field: str
+    have: list[Any], patch: list[Any], merge_key: str, definition: Definition | None
 ) -> list[Any]:
-    _check_elements(patch, merge_key, field)
-    if any(value.get(_PATCH) == "replace" for value in patch):
-        rest = [value for value in patch if value.get(_PATCH) not in ("replace", "delete")]
-        return [_plain(value, definition) for value in rest]
-    doomed = [value[merge_key] for value in patch if value.get(_PATCH) == "delete"]
-    result = [item for item in have if _key_of(item, merge_key) not in doomed]
-    for value in patch:
-        if value.get(_PATCH) == "delete":
-            continue
+    result, wanted = _sorted_out(have, patch, merge_key)
+    for value in wanted:
+        if merge_key not in value:
+            raise _no_key(value, merge_key)
         index = _find(result, merge_key, value[merge_key])
         if index is None:
-            result.append(_plain(value, definition))
+            result.append(clone(value))
         else:
             result[index] = _merge_map(result[index], value, definition)
+    for item in result:
+        if merge_key not in item:
+            raise _no_key(item, merge_key)
     return result
 
 
-def _check_elements(patch: list[Any], merge_key: str, field: str) -> None:
+def _sorted_out(
+    have: list[Any], patch: list[Any], merge_key: str
+) -> tuple[list[Any], list[JsonObject]]:
+    """What is left of the list after the patch's directives, and the rest of the patch."""
+    left, wanted, replaces = list(have), [], False
     for value in patch:
-        if not isinstance(value, dict):
-            raise BadRequestError(f"{field}: expected a list of objects in the patch")
-        if merge_key not in value and value.get(_PATCH) != "replace":
-            raise UnexplainedError(
-                f"map: {printed(value)} does not contain declared merge key: {merge_key}"
-            )
+        if _PATCH not in value:
+            wanted.append(value)
+        elif value[_PATCH] == "delete":
+            if merge_key not in value:
+                raise _no_key(value, merge_key)
+            left = [item for item in left if _key_of(item, merge_key) != value[merge_key]]
+        elif value[_PATCH] == "merge":
+            raise UnexplainedError("merging lists cannot yet be specified in the patch")
+        elif value[_PATCH] != "replace":
+            text = f"unknown patch type: {_named(value[_PATCH])} in map: {printed(value)}"
+            raise UnexplainedError(text)
+        else:
+            replaces = True
+    return (clone(wanted), []) if replaces else (left, wanted)
+
+
+def _no_key(value: JsonObject, merge_key: str) -> UnexplainedError:
+    return UnexplainedError(
+        f"map: {printed(value)} does not contain declared merge key: {merge_key}"
+    )
 
 
 def _key_of(item: Any, merge_key: str) -> Any:

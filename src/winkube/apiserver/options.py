@@ -43,7 +43,7 @@ class WriteOptions:
             problems.unsupported("dryRun", [dry_run], ["All"])
         validation = query.get("fieldValidation", "")
         if validation not in _LEVELS:
-            problems.unsupported("fieldValidation", validation, _LEVELS)
+            problems.unsupported_text("fieldValidation", validation, _LEVELS)
         if problems:
             name = f"{operation}Options"
             raise InvalidError.of(name, "", problems.causes, group="meta.k8s.io")

@@ -18,6 +18,7 @@ from winkube.apiserver.registry.core import Registry, get, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
 from winkube.apiserver.registry.listing import ListParams, Selection, list_items, too_large
+from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
 from winkube.apiserver.registry.strategy import put_creates, returns_deleted
 from winkube.apiserver.registry.update import (
@@ -127,6 +128,7 @@ class Verbs:
         if current is None:
             return await self._create_by_put(call, obj, options, part)
         require_identity(served, obj, current)
+        drop_repeated_owners(obj, options.warnings, admitted=False)
         item = await update(self._registry, served, current, obj, options, part)
         return self.answer(call, item)
 

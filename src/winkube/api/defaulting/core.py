@@ -100,17 +100,22 @@ def default_volume(obj: JsonObject) -> None:
         spec["persistentVolumeReclaimPolicy"] = "Retain"
     spec.setdefault("volumeMode", "Filesystem")
     default_volume_source(spec)
+    round_list(spec.get("capacity"))
     host_path = spec.get("hostPath")
     if host_path is not None:
         host_path.setdefault("type", "")
 
 
+def default_stored_claim(obj: JsonObject) -> None:
+    """Of a claim itself; templates of claims keep their sources as they are given."""
+    default_claim(obj)
+    _pair_sources(obj["spec"])
+
+
 def default_claim(obj: JsonObject) -> None:
     if not obj.setdefault("status", {}).get("phase"):
         obj["status"]["phase"] = "Pending"
-    spec = obj.setdefault("spec", {})
-    default_claim_spec(spec)
-    _pair_sources(spec)
+    default_claim_spec(obj.setdefault("spec", {}))
 
 
 def _pair_sources(spec: JsonObject) -> None:

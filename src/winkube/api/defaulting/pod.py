@@ -102,7 +102,10 @@ def _default_container(container: JsonObject) -> None:
         container["imagePullPolicy"] = default_pull_policy(container.get("image") or "")
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
-    round_resources(container.setdefault("resources", {}))
+    resources = container.setdefault("resources", {})
+    round_resources(resources)
+    if not resources.get("claims", True):
+        del resources["claims"]  # only where they may not be does an empty list say something
     for port in container.get("ports") or ():
         if not port.get("protocol"):
             port["protocol"] = "TCP"

@@ -18,10 +18,16 @@ def default_network_policy(obj: JsonObject) -> None:
                 port["protocol"] = "TCP"
 
 
+def default_ingress(obj: JsonObject) -> None:
+    spec = obj.get("spec") or {}
+    if spec.get("defaultBackend") is not None and spec.get("rules") == []:
+        del spec["rules"]  # shown empty only to who is told that something is missing
+
+
 def default_ingress_class(obj: JsonObject) -> None:
     parameters = (obj.get("spec") or {}).get("parameters")
-    if parameters is not None:
-        parameters["scope"] = parameters.get("scope") or "Cluster"
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"
 
 
 def default_endpoint_slice(obj: JsonObject) -> None:

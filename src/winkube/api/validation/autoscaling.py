@@ -7,6 +7,7 @@ from winkube.api.names import dns_label_problems, path_segment_problems
 from winkube.api.quantity import QuantityError, parse_quantity
 from winkube.api.validation.common import check_nonnegative
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.resources import check_container_resource_name
 from winkube.base.types import JsonObject
 
 _MAX_WINDOW: Final = 3600
@@ -157,6 +158,8 @@ def _check_pods(source: JsonObject, path: str, problems: Problems) -> None:
 def _check_container(source: JsonObject, path: str, problems: Problems) -> None:
     if not source.get("name"):
         problems.required(f"{path}.name", "must specify a resource name")
+    else:
+        check_container_resource_name(source["name"], f"{path}.name", problems, as_text=True)
     container = source.get("container") or ""
     if not container:
         problems.required(f"{path}.container", "must specify a container")
@@ -201,7 +204,9 @@ def _check_target(target: JsonObject, path: str, problems: Problems) -> None:
     if not kind:
         problems.required(f"{path}.type", "must specify a metric target type")
     if kind not in _TARGETS:
-        problems.invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue")
+        problems.invalid_enum(
+            f"{path}.type", kind, "must be either Utilization, Value, or AverageValue"
+        )
     for name in ("value", "averageValue"):
         if target.get(name) is not None and not _is_positive(target[name]):
             problems.invalid(f"{path}.{name}", target[name], "must be positive")

@@ -218,7 +218,7 @@ def _check_exit_codes(
         text = "must be one of the container or initContainer names in the pod template"
         problems.invalid(f"{path}.containerName", container, text)
     if not values:
-        problems.invalid(f"{path}.values", values, "at least one value is required")
+        problems.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
     elif len(values) > _MAX_EXIT_CODES:
         problems.too_many(f"{path}.values", len(values), _MAX_EXIT_CODES)
     for index, value in enumerate(values):

@@ -46,6 +46,14 @@ def check_one_of(value: Any, choices: Sequence[str], path: str, problems: Proble
         problems.unsupported(path, value, choices)
 
 
+def check_given(value: Any, choices: Sequence[str], path: str, problems: Problems) -> None:
+    """Of what upstream points to: empty text is something given, and no good choice."""
+    if value is None:
+        problems.required(path)
+    elif value not in choices:
+        problems.unsupported(path, value, choices)
+
+
 def check_port(value: Any, path: str, problems: Problems) -> None:
     if not isinstance(value, int) or not 1 <= value <= 65535:
         problems.invalid(path, value or 0, in_range(1, 65535))
@@ -64,6 +72,13 @@ def is_ip(value: Any) -> bool:
 
 def check_ip(value: Any, path: str, problems: Problems) -> None:
     problems.all_invalid(path, value, address_problems(value))
+
+
+def check_point_name(name: str, path: str, problems: Problems) -> None:
+    """The name under which a balancer is reached."""
+    problems.all_invalid(path, name, names.dns_subdomain_problems(name))
+    if is_ip(name):
+        problems.invalid(path, name, "must be a DNS name, not an IP address")
 
 
 def check_cidr(value: Any, path: str, problems: Problems) -> None:
@@ -161,5 +176,11 @@ def is_zero(value: Any) -> bool:
 
 
 def check_immutable(new: Any, old: Any, path: str, problems: Problems) -> None:
+    """Of anything but plain text: nearly all such fields are choices, or point to their value."""
     if new != old:
-        problems.invalid(path, new, IMMUTABLE)
+        problems.invalid_enum(path, new, IMMUTABLE)
+
+
+def check_immutable_text(new: Any, old: Any, path: str, problems: Problems) -> None:
+    if new != old:
+        problems.invalid(path, new or "", IMMUTABLE)

@@ -73,11 +73,14 @@ def check_containers(
         _check_unique(container, seen, here, problems)
         _check_init(spec, container, here, problems)
     others = frozenset(seen)
+    # Beside these a container without a name counts too.
+    seen.update(container.get("name") or "" for container in spec.get("initContainers") or ())
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         here = f"{path}.ephemeralContainers[{index}]"
         _check_common(container, around, here, problems)
         check_image_spaces(container, here, problems)
         _check_unique(container, seen, here, problems)
+        seen.add(container.get("name") or "")
         target = container.get("targetContainerName")
         if target and target not in others:
             problems.not_found(f"{here}.targetContainerName", target)

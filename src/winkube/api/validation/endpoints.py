@@ -8,6 +8,7 @@ from winkube.api import names
 from winkube.api.addresses import address_problems, is_v4, parse_address, strict_address_problems
 from winkube.api.validation.common import (
     PROTOCOLS,
+    check_given,
     check_immutable,
     check_ip,
     check_label_key,
@@ -102,7 +103,7 @@ def _check_slice_ports(ports: list[JsonObject], problems: Problems) -> None:
         if name in seen:
             problems.duplicate(f"{here}.name", name)
         seen.add(name)
-        check_one_of(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
+        check_given(port.get("protocol"), PROTOCOLS, f"{here}.protocol", problems)
         if port.get("appProtocol") is not None:
             check_label_key(port["appProtocol"], f"{here}.appProtocol", problems)
 

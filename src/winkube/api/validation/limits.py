@@ -1,5 +1,6 @@
 """Quotas, limit ranges, and the classes that pods name: of runtime and of priority."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -7,7 +8,6 @@ from winkube.api import names
 from winkube.api.quantity import canonical_quantity
 from winkube.api.quota.names import (
     COMPUTE,
-    is_standard,
     is_standard_in_quota,
     is_whole,
     may_overcommit,
@@ -22,10 +22,11 @@ from winkube.api.quota.scopes import (
     SCOPES,
     TERMINATING,
 )
-from winkube.api.validation.common import check_immutable, check_labels
+from winkube.api.validation.common import check_immutable, check_immutable_text, check_labels
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.resources import (
     check_container_resource_name,
+    check_resource_name,
     check_resources,
     number_of,
 )
@@ -74,21 +75,14 @@ def validate_quota_status(new: JsonObject, old: JsonObject, problems: Problems) 
 def _check_list(resources: Any, path: str, problems: Problems) -> None:
     for name, quantity in sorted((resources or {}).items()):
         here = f"{path}[{name}]"
-        _check_name(name, here, problems)
+        check_resource_name(name, here, problems)
         if "/" not in name and not is_standard_in_quota(name):
-            problems.invalid(here, name, "must be a standard resource for quota")
+            problems.invalid_enum(here, name, "must be a standard resource for quota")
         number = number_of(quantity)
         if number < 0:
             problems.invalid(here, _shown(quantity), "must be greater than or equal to 0")
         if is_whole(name) and (number * 1000) % 1000:
             problems.invalid(here, _shown(quantity), "must be an integer")
-
-
-def _check_name(name: str, path: str, problems: Problems) -> None:
-    details = names.label_key_problems(name)
-    problems.all_invalid(path, name, details)
-    if not details and "/" not in name and not is_standard(name):
-        problems.invalid(path, name, "must be a standard resource type or fully qualified")
 
 
 def _shown(quantity: Any) -> str:
@@ -122,20 +116,34 @@ def _check_scope_selector(spec: JsonObject, problems: Problems) -> None:
     for expression in expressions:
         scope = expression.get("scopeName") or ""
         if scope not in SCOPES:
-            problems.invalid(f"{path}.scopeName", scope, "unsupported scope")
+            problems.invalid_enum(f"{path}.scopeName", scope, "unsupported scope")
         for _ in _misfits(scope, spec):
-            problems.invalid(path, selector, _UNSUPPORTED)
+            problems.invalid(path, _internal_selector(expressions), _UNSUPPORTED)
         _check_operator(expression, path, problems)
     for pair in _CONFLICTING:
         if pair <= {expression.get("scopeName") for expression in expressions}:
             problems.invalid(path, spec.get("scopes"), "conflicting scopes")
 
 
+def _internal_selector(expressions: Iterable[JsonObject]) -> JsonObject:
+    """As upstream's own type has the fields."""
+    return {
+        "MatchExpressions": [
+            {
+                "ScopeName": expression.get("scopeName") or "",
+                "Operator": expression.get("operator") or "",
+                "Values": expression.get("values") or None,
+            }
+            for expression in expressions
+        ]
+    }
+
+
 def _check_operator(expression: JsonObject, path: str, problems: Problems) -> None:
     operator, values = expression.get("operator") or "", expression.get("values") or []
     named = expression.get("scopeName") in (PRIORITY_CLASS, ATTRIBUTES_CLASS)
     if expression.get("scopeName") in SCOPES and not named and operator != "Exists":
-        problems.invalid(f"{path}.operator", operator, _EXISTS_ONLY)
+        problems.invalid_enum(f"{path}.operator", operator, _EXISTS_ONLY)
     if operator in ("In", "NotIn"):
         if not values:
             text = (
@@ -169,9 +177,9 @@ def validate_limit_range(obj: JsonObject, problems: Problems) -> None:
 
 def _check_type(kind: str, path: str, problems: Problems) -> None:
     details = names.label_key_problems(kind)
-    problems.all_invalid(path, kind, details)
+    problems.all_invalid_enum(path, kind, details)
     if not details and "/" not in kind and kind not in _TYPES:
-        problems.invalid(path, kind, "must be a standard limit type or fully qualified")
+        problems.invalid_enum(path, kind, "must be a standard limit type or fully qualified")
 
 
 def _check_limit(limit: JsonObject, kind: str, path: str, problems: Problems) -> None:
@@ -182,7 +190,7 @@ def _check_limit(limit: JsonObject, kind: str, path: str, problems: Problems) ->
                 problems.forbidden(f"{path}.{field}", "may not be specified when `type` is 'Pod'")
     else:
         fields += ["default", "defaultRequest"]
-    check = check_container_resource_name if kind in ("Pod", "Container") else _check_name
+    check = check_container_resource_name if kind in ("Pod", "Container") else check_resource_name
     found: dict[str, dict[str, str]] = {}
     for field in (*fields, "maxLimitRequestRatio"):
         if field == "maxLimitRequestRatio":
@@ -283,7 +291,7 @@ def _check_class_tolerations(tolerations: list[JsonObject], problems: Problems) 
 
 
 def validate_runtime_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
-    check_immutable(new.get("handler"), old.get("handler"), "handler", problems)
+    check_immutable_text(new.get("handler"), old.get("handler"), "handler", problems)
 
 
 _MAX_PRIORITY: Final = 1_000_000_000

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from winkube.api.validation.common import check_descending, check_one_of
+from winkube.api.validation.common import check_descending, check_given
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -59,7 +59,7 @@ def _check_options(
         check_descending(expression, f"{fields}.subPathExpr", problems)
     propagation = mount.get("mountPropagation")
     if propagation is not None:
-        check_one_of(propagation, _PROPAGATIONS, f"{fields}.mountPropagation", problems)
+        check_given(propagation, _PROPAGATIONS, f"{fields}.mountPropagation", problems)
         privileged = (container.get("securityContext") or {}).get("privileged")
         if propagation == "Bidirectional" and not privileged:
             problems.forbidden(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.addresses import strict_network_problems
-from winkube.api.validation.common import IMMUTABLE, check_immutable
+from winkube.api.validation.common import IMMUTABLE, check_immutable, check_immutable_text
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -46,7 +46,7 @@ def _check_parameters(parameters: JsonObject, path: str, problems: Problems) -> 
     if scope is None:
         problems.required(f"{path}.scope")
     elif scope not in _SCOPES:
-        problems.unsupported(f"{path}.scope", scope, _SCOPES)
+        problems.unsupported_text(f"{path}.scope", scope, _SCOPES)
     elif scope == "Cluster":
         if namespace is not None:
             problems.forbidden(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'")
@@ -74,7 +74,7 @@ def _check_segment(value: Any, path: str, problems: Problems) -> None:
 
 def validate_ingress_class_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
     after, before = ((obj.get("spec") or {}).get("controller") or "" for obj in (new, old))
-    check_immutable(after, before, "spec.controller", problems)
+    check_immutable_text(after, before, "spec.controller", problems)
     validate_ingress_class(new, problems)
 
 

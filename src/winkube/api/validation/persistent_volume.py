@@ -45,7 +45,7 @@ def validate_volume(obj: JsonObject, problems: Problems) -> None:
     if not spec.get("accessModes"):
         problems.required(f"{path}.accessModes")
     check_access_modes(spec.get("accessModes"), f"{path}.accessModes", problems)
-    _check_capacity(spec.get("capacity") or {}, f"{path}.capacity", problems)
+    _check_capacity(spec.get("capacity"), f"{path}.capacity", problems)
     policy = spec.get("persistentVolumeReclaimPolicy")
     here = f"{path}.persistentVolumeReclaimPolicy"
     if policy and policy not in _RECLAIMS:
@@ -59,11 +59,12 @@ def validate_volume(obj: JsonObject, problems: Problems) -> None:
     _check_attributes(spec, path, problems)
 
 
-def _check_capacity(capacity: JsonObject, path: str, problems: Problems) -> None:
+def _check_capacity(given: JsonObject | None, path: str, problems: Problems) -> None:
+    capacity = given or {}
     if not capacity:
         problems.required(path)
     if "storage" not in capacity or len(capacity) > 1:
-        problems.unsupported(path, capacity or None, ("storage",))
+        problems.unsupported(path, given and dict(sorted(given.items())), ("storage",))
     for name, quantity in capacity.items():
         check_basic_quantity(quantity, f"{path}[{name}]", problems)
         if number_of(quantity) <= 0:

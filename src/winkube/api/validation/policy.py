@@ -1,13 +1,15 @@
 """RBAC, network policy, ingress, leases, priority and runtime classes, CRDs."""
 
-import ipaddress
-from typing import Any, Final
+from typing import Final
 
 from winkube.api import names
+from winkube.api.addresses import Network, parse_network
 from winkube.api.validation.common import (
     check_cidr,
+    check_ip,
     check_nonnegative,
     check_one_of,
+    check_point_name,
     check_port,
     check_port_or_name,
     check_positive,
@@ -76,10 +78,10 @@ def validate_role_binding(obj: JsonObject, problems: Problems) -> None:
     role = obj.get("roleRef") or {}
     namespaced = obj.get("kind") == "RoleBinding"
     if role.get("apiGroup") != _RBAC:
-        problems.unsupported("roleRef.apiGroup", role.get("apiGroup") or "", (_RBAC,))
+        problems.unsupported_text("roleRef.apiGroup", role.get("apiGroup") or "", (_RBAC,))
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     if role.get("kind") not in kinds:
-        problems.unsupported("roleRef.kind", role.get("kind") or "", kinds)
+        problems.unsupported_text("roleRef.kind", role.get("kind") or "", kinds)
     name = role.get("name") or ""
     if not name:
         problems.required("roleRef.name")
@@ -97,14 +99,14 @@ def _check_subject(subject: JsonObject, path: str, problems: Problems, *, namesp
         if name:
             problems.all_invalid(f"{path}.name", name, names.dns_subdomain_problems(name))
         if group:
-            problems.unsupported(f"{path}.apiGroup", group, ("",))
+            problems.unsupported_text(f"{path}.apiGroup", group, ("",))
         if not namespaced and not subject.get("namespace"):
             problems.required(f"{path}.namespace")
     elif kind not in ("User", "Group"):
         kinds = ("ServiceAccount", "User", "Group")
-        problems.unsupported(f"{path}.kind", kind or "", kinds)
+        problems.unsupported_text(f"{path}.kind", kind or "", kinds)
     elif group != _RBAC:
-        problems.unsupported(f"{path}.apiGroup", group or "", (_RBAC,))
+        problems.unsupported_text(f"{path}.apiGroup", group or "", (_RBAC,))
 
 
 def validate_role_binding_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
@@ -128,6 +130,7 @@ def validate_network_policy(obj: JsonObject, problems: Problems) -> None:
     types = spec.get("policyTypes") or ()
     if len(types) > 2:
         problems.invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
+        return
     for index, kind in enumerate(types):
         if kind not in ("Ingress", "Egress"):
             problems.unsupported(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
@@ -174,21 +177,34 @@ def _check_block(block: JsonObject, path: str, problems: Problems) -> None:
         problems.required(f"{path}.cidr")
         return
     check_cidr(cidr, f"{path}.cidr", problems)
+    outer = parse_network(cidr)
+    if outer is None:
+        return
     for index, hole in enumerate(block.get("except") or ()):
         here = f"{path}.except[{index}]"
         check_cidr(hole, here, problems)
-        if not _is_strict_subset(hole, cidr):
+        inner = parse_network(hole)
+        if inner is not None and not _is_strict_subset(inner[1], outer[1]):
             problems.invalid(here, hole, "must be a strict subset of `cidr`")
 
 
-def _is_strict_subset(inner: Any, outer: Any) -> bool:
-    try:
-        small = ipaddress.ip_network(inner, strict=False)
-        large = ipaddress.ip_network(outer, strict=False)
-    except ValueError:
-        return True  # said already
-    same_family = small.version == large.version
-    return same_family and small != large and small.network_address in large
+def _is_strict_subset(inner: Network, outer: Network) -> bool:
+    longer = inner.prefixlen > outer.prefixlen
+    return longer and inner.version == outer.version and inner.network_address in outer
+
+
+def validate_ingress_status(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    before, after = (
+        ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+        for obj in (old, new)
+    )
+    known = {entry.get("ip") for entry in before}
+    for index, entry in enumerate(after):
+        path, address = f"status.loadBalancer.ingress[{index}]", entry.get("ip") or ""
+        if address and address not in known:
+            check_ip(address, f"{path}.ip", problems)
+        if entry.get("hostname"):
+            check_point_name(entry["hostname"], f"{path}.hostname", problems)
 
 
 def validate_ingress(obj: JsonObject, problems: Problems) -> None:
@@ -197,7 +213,7 @@ def validate_ingress(obj: JsonObject, problems: Problems) -> None:
         _check_backend(spec["defaultBackend"], "spec.defaultBackend", problems)
     elif not spec.get("rules"):
         text = "either `defaultBackend` or `rules` must be specified"
-        problems.invalid("spec", spec.get("rules") or None, text)
+        problems.invalid("spec", spec.get("rules"), text)
     for index, rule in enumerate(spec.get("rules") or ()):
         path, host = f"spec.rules[{index}]", rule.get("host") or ""
         if host and is_ip(host):

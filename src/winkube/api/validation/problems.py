@@ -1,7 +1,7 @@
 """Collect validation problems in upstream's wording (apimachinery: util/validation/field)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -33,6 +33,10 @@ class Problems:
         for detail in details:
             self.invalid(path, value, detail)
 
+    def all_invalid_enum(self, path: str, value: Any, details: Iterable[str]) -> None:
+        for detail in details:
+            self.invalid_enum(path, value, detail)
+
     def required(self, path: str, detail: str = "") -> None:
         self._add("FieldValueRequired", path, "Required value", detail)
 
@@ -49,11 +53,19 @@ class Problems:
         self._add("FieldValueNotFound", path, f"Not found: {_shown(value)}", detail)
 
     def unsupported(self, path: str, value: Any, supported: Iterable[str]) -> None:
+        """Of a type with a name of its own, as nearly all that has a choice of values."""
+        self._unsupported(path, _as_json(value), supported)
+
+    def unsupported_text(self, path: str, value: str, supported: Iterable[str]) -> None:
+        """Of what upstream keeps as plain text."""
+        self._unsupported(path, quoted(value), supported)
+
+    def _unsupported(self, path: str, shown: str, supported: Iterable[str]) -> None:
         known = ", ".join(f'"{text}"' for text in supported)
         self._add(
             "FieldValueNotSupported",
             path,
-            f"Unsupported value: {_as_json(value)}",
+            f"Unsupported value: {shown}",
             f"supported values: {known}",
         )
 
@@ -86,6 +98,14 @@ def _as_json(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     try:
-        return orjson.dumps(value).decode()
+        return _web_safe(orjson.dumps(value).decode())
     except orjson.JSONEncodeError:
         return f'"{value}"'
+
+
+# Go's encoder writes what could end a script or a line of one as escapes.
+_UNSAFE: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def _web_safe(text: str) -> str:
+    return text.translate(_UNSAFE)

@@ -102,7 +102,7 @@ def check_field_reference(
     if key is not None:
         check_label_key(key.lower() if field == "metadata.annotations" else key, path, problems)
     elif field not in known:
-        problems.unsupported(f"{path}.fieldPath", field, sorted(known))
+        problems.unsupported_text(f"{path}.fieldPath", field, sorted(known))
 
 
 def check_resource_reference(
@@ -114,7 +114,7 @@ def check_resource_reference(
     elif not resource:
         problems.required(f"{path}.resource")
     elif resource not in RESOURCE_FIELDS and not resource.startswith(_HUGE_PAGES):
-        problems.unsupported(f"{path}.resource", resource, RESOURCE_FIELDS)
+        problems.unsupported_text(f"{path}.resource", resource, RESOURCE_FIELDS)
     divisor = reference.get("divisor") or "0"
     if number_of(divisor) != 0:
         _check_divisor(resource, canonical_quantity(divisor), f"{path}.divisor", problems)

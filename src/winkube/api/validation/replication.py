@@ -20,7 +20,7 @@ def validate_pod_template(obj: JsonObject, problems: Problems) -> None:
 def validate_binding(obj: JsonObject, problems: Problems) -> None:
     target = obj.get("target") or {}
     if target.get("kind") not in (None, "", "Node"):
-        problems.unsupported("target.kind", target["kind"], ("Node", "<empty>"))
+        problems.unsupported_text("target.kind", target["kind"], ("Node", "<empty>"))
     if not target.get("name"):
         problems.required("target.name")
 

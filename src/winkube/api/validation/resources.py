@@ -68,22 +68,25 @@ def _has(limits: JsonObject, requests: JsonObject, *prefixes: str) -> bool:
     return any(name.startswith(prefixes) for name in (*limits, *requests))
 
 
-def check_resource_name(name: str, path: str, problems: Problems) -> None:
+def check_resource_name(name: str, path: str, problems: Problems, *, as_text: bool = False) -> None:
+    """``as_text`` is how autoscalers show a name that is none."""
     details = names.label_key_problems(name)
-    problems.all_invalid(path, name, details)
+    (problems.all_invalid if as_text else problems.all_invalid_enum)(path, name, details)
     if not details and "/" not in name and not is_standard(name):
-        problems.invalid(path, name, "must be a standard resource type or fully qualified")
+        problems.invalid_enum(path, name, "must be a standard resource type or fully qualified")
 
 
-def check_container_resource_name(name: str, path: str, problems: Problems) -> None:
+def check_container_resource_name(
+    name: str, path: str, problems: Problems, *, as_text: bool = False
+) -> None:
     if is_standard_in_container(name) and name != HUGE_PAGES:
         return
-    check_resource_name(name, path, problems)
+    check_resource_name(name, path, problems, as_text=as_text)
     if "/" not in name:
         if not is_standard_in_container(name):
-            problems.invalid(path, name, "must be a standard resource for containers")
+            problems.invalid_enum(path, name, "must be a standard resource for containers")
     elif not is_native(name) and not is_extended(name):
-        problems.invalid(path, name, "doesn't follow extended resource name standard")
+        problems.invalid_enum(path, name, "doesn't follow extended resource name standard")
 
 
 def _check_pod_name(name: str, path: str, problems: Problems) -> None:

@@ -174,6 +174,7 @@ _STATUS_UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("apps", "ReplicaSet"): workload_status.validate_replica_set_status,
     ("apps", "StatefulSet"): workload_status.validate_stateful_set_status,
     ("apps", "DaemonSet"): workload_status.validate_daemon_set_status,
+    (_NETWORKING, "Ingress"): policy.validate_ingress_status,
     ("policy", "PodDisruptionBudget"): budget.validate_budget_status,
     (_FLOW, "FlowSchema"): flow.check_flow_status,
     (_FLOW, "PriorityLevelConfiguration"): flow.check_flow_status,

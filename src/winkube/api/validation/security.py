@@ -226,10 +226,10 @@ def check_windows_options(options: JsonObject | None, path: str, problems: Probl
     if spec == "":
         problems.invalid(here, spec, "gmsaCredentialSpec cannot be an empty string")
     elif spec is not None and len(spec.encode()) > _SPEC_BYTES:
-        problems.invalid(here, spec, "gmsaCredentialSpec size must be under 64 KiB")
+        problems.invalid_enum(here, spec, "gmsaCredentialSpec size must be under 64 KiB")
     user = options.get("runAsUserName")
     if user is not None:
-        problems.all_invalid(f"{path}.runAsUserName", user, _user_name_problems(user))
+        problems.all_invalid_enum(f"{path}.runAsUserName", user, _user_name_problems(user))
 
 
 def _user_name_problems(value: str) -> list[str]:

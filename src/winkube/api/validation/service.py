@@ -10,6 +10,7 @@ from winkube.api.validation.common import (
     check_label_key,
     check_labels,
     check_one_of,
+    check_point_name,
     check_port,
     check_port_or_name,
     in_range,
@@ -205,7 +206,7 @@ def _check_traffic(spec: JsonObject, problems: Problems) -> None:
     )
     path = "spec.externalTrafficPolicy"
     if not exposed and policy:
-        problems.invalid(path, policy, "may only be set for externally-accessible services")
+        problems.invalid_enum(path, policy, "may only be set for externally-accessible services")
     elif exposed:
         check_one_of(policy, _POLICIES, path, problems)
     _check_health(spec, problems)
@@ -216,7 +217,7 @@ def _check_traffic(spec: JsonObject, problems: Problems) -> None:
         problems.unsupported("spec.internalTrafficPolicy", internal, _POLICIES)
     distribution = spec.get("trafficDistribution")
     if distribution is not None and distribution not in _DISTRIBUTIONS:
-        problems.unsupported("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
+        problems.unsupported_text("spec.trafficDistribution", distribution, _DISTRIBUTIONS)
 
 
 def _is_checked(spec: JsonObject) -> bool:
@@ -282,7 +283,4 @@ def _check_ingress(entry: JsonObject, known: set[Any], path: str, problems: Prob
     elif mode not in _IP_MODES:
         problems.unsupported(f"{path}.ipMode", mode, _IP_MODES)
     if host:
-        problems.all_invalid(f"{path}.hostname", host, names.dns_subdomain_problems(host))
-        if is_ip(host):
-            text = "must be a DNS name, not an IP address"
-            problems.invalid(f"{path}.hostname", host, text)
+        check_point_name(host, f"{path}.hostname", problems)

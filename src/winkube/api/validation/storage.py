@@ -4,7 +4,7 @@ from typing import Final
 
 from winkube.api import names
 from winkube.api.validation.attachment import check_parameters
-from winkube.api.validation.common import check_one_of
+from winkube.api.validation.common import check_given
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -19,9 +19,10 @@ def validate_storage_class(obj: JsonObject, problems: Problems) -> None:
         name = provisioner.lower()
         problems.all_invalid("provisioner", name, names.label_key_problems(name))
     check_parameters(obj.get("parameters") or {}, "parameters", problems)
-    check_one_of(obj.get("reclaimPolicy"), _POLICIES, "reclaimPolicy", problems)
+    if obj.get("reclaimPolicy"):
+        check_given(obj["reclaimPolicy"], _POLICIES, "reclaimPolicy", problems)
     modes = ("Immediate", "WaitForFirstConsumer")
-    check_one_of(obj.get("volumeBindingMode"), modes, "volumeBindingMode", problems)
+    check_given(obj.get("volumeBindingMode"), modes, "volumeBindingMode", problems)
     terms = obj.get("allowedTopologies") or ()
     # Upstream compares with as many empty terms as there are terms.
     earlier: list[dict[str, set[str]]] = [{} for _ in terms]
@@ -55,4 +56,6 @@ def validate_storage_class_update(new: JsonObject, old: JsonObject, problems: Pr
         if new.get(field) != old.get(field):
             problems.forbidden(field, f"updates to {field} are forbidden.")
     if new.get("volumeBindingMode") != old.get("volumeBindingMode"):
-        problems.invalid("volumeBindingMode", new.get("volumeBindingMode"), "field is immutable")
+        problems.invalid_enum(
+            "volumeBindingMode", new.get("volumeBindingMode"), "field is immutable"
+        )

@@ -195,9 +195,9 @@ def check_azure_disk(source: JsonObject, path: str, problems: Problems) -> None:
         if source.get(field) is not None:
             check_choice(source[field], choices, f"{path}.{field}", problems)
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
-        problems.unsupported(f"{path}.diskURI", uri, (_MANAGED,))
+        problems.unsupported_text(f"{path}.diskURI", uri, (_MANAGED,))
     elif kind is not None and kind != "Managed" and not uri.startswith("https://"):
-        problems.unsupported(f"{path}.diskURI", uri, (_BLOB,))
+        problems.unsupported_text(f"{path}.diskURI", uri, (_BLOB,))
 
 
 def check_choice(value: Any, choices: tuple[str, ...], path: str, problems: Problems) -> None:

@@ -8,11 +8,11 @@ from winkube.api.selectors import from_label_selector
 from winkube.api.validation.claim import check_claim_spec
 from winkube.api.validation.common import (
     check_at_most_100_percent,
+    check_given,
     check_immutable,
     check_int_or_percent,
     check_labels,
     check_nonnegative,
-    check_one_of,
     check_selector,
     is_zero,
 )
@@ -52,9 +52,16 @@ def _check_selector(
 
 
 def _in_order(selector: JsonObject) -> JsonObject:
-    if "matchLabels" not in selector:
-        return selector
-    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+    made: JsonObject = {}
+    if "matchLabels" in selector:
+        made["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
+    if "matchExpressions" in selector:
+        fields = ("key", "operator", "values")
+        made["matchExpressions"] = [
+            {field: entry[field] for field in fields if field in entry}
+            for entry in selector["matchExpressions"]
+        ]
+    return made
 
 
 def _says_something(selector: JsonObject) -> bool:
@@ -195,7 +202,7 @@ def validate_stateful_set(obj: JsonObject, problems: Problems, *, new: bool = Tr
     for field in ("whenDeleted", "whenScaled"):
         if retention.get(field) is not None:
             path = f"spec.persistentVolumeClaimRetentionPolicy.{field}"
-            check_one_of(retention[field], ("Retain", "Delete"), path, problems)
+            check_given(retention[field], ("Retain", "Delete"), path, problems)
     claims = spec.get("volumeClaimTemplates") or ()
     for index, claim in enumerate(claims if new else ()):
         path = f"spec.volumeClaimTemplates[{index}].spec"

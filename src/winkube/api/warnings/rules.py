@@ -73,7 +73,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     ("", "Node"): lambda new, old: node_warnings(new),
     ("", "PersistentVolume"): lambda new, old: volume_warnings(new),
     ("", "PodTemplate"): lambda new, old: pod_template_warnings(new),
-    ("", "ReplicationController"): if_changed(daemon_set_warnings),
+    # Upstream looks at the template that goes, not at the one that comes.
+    ("", "ReplicationController"): lambda new, old: if_changed(daemon_set_warnings)(old, new),
     ("", "Secret"): lambda new, old: secret_warnings(new),
     ("", "ServiceAccount"): account_update_warnings,
     ("", "Service"): lambda new, old: service_warnings(new),

@@ -130,4 +130,6 @@ def _set_fault(element: Any) -> str:
         return "associative list without keys has an element that's a map type"
     if isinstance(element, list):
         return "not supported: associative list with lists as elements"
+    if element is None:
+        return "associative list without keys has an element that's an explicit null"
     return ""

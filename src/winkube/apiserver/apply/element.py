@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from winkube.api.go_text import printed, quoted
 from winkube.api.schema import Shape, Type
 from winkube.apiserver.apply.tree import Path
 from winkube.base.types import JsonObject
@@ -91,8 +92,19 @@ def to_text(path: Path) -> str:
             text += f".{step[2:]}"
         elif step.startswith("k:"):
             keys = orjson.loads(step[2:])
-            inner = ",".join(f"{key}={orjson.dumps(keys[key]).decode()}" for key in keys)
+            inner = ",".join(f"{key}={_value_text(keys[key])}" for key in keys)
             text += f"[{inner}]"
         else:
-            text += f"[={step[2:]}]"
+            text += f"[={_value_text(orjson.loads(step[2:]))}]"
     return text
+
+
+def _value_text(value: Any) -> str:
+    """As upstream's library shows a value; the fields of a map have nothing between them."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        return "".join(f"{key}={_value_text(child)}" for key, child in value.items())
+    if isinstance(value, list):
+        return f"[{','.join(map(_value_text, value))}]"
+    return "null" if value is None else printed(value)

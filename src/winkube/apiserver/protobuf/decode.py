@@ -44,7 +44,7 @@ class MalformedError(BadRequestError):
 
 
 @cache
-def _table() -> dict[str, dict[int, Field]]:
+def message_table() -> dict[str, dict[int, Field]]:
     text = resources.files(__package__).joinpath("fields.json").read_bytes()
     return {
         name: {number: (field, kind) for number, field, kind in fields}
@@ -59,14 +59,14 @@ def decode_protobuf(data: bytes) -> JsonObject:
     envelope = dict(_fields(memoryview(data)[len(_MAGIC) :]))
     type_meta = {n: _name(v) for n, v in _fields(_view(envelope.get(1, b"")))}
     api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
-    message = _message_name(api_version, kind)
-    if message not in _table():
+    message = message_name(api_version, kind)
+    if message not in message_table():
         raise MalformedError(f'no kind "{kind}" is known for version "{api_version}"')
     body = _message(message, _view(envelope.get(2, b"")), 0)
     return {"apiVersion": api_version, "kind": kind, **body}
 
 
-def _message_name(api_version: str, kind: str) -> str:
+def message_name(api_version: str, kind: str) -> str:
     group, _, version = api_version.rpartition("/")
     if kind in _META_KINDS:
         return f"meta/v1.{kind}"
@@ -118,7 +118,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
 def _message(name: str, data: memoryview, depth: int) -> JsonObject:
     if depth > _MAX_DEPTH:
         raise MalformedError(f"it nests deeper than {_MAX_DEPTH} levels")
-    known = _table().get(name, {})
+    known = message_table().get(name, {})
     result: JsonObject = {}
     for number, value in _fields(data):
         field = known.get(number)

@@ -21,6 +21,7 @@ from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.protobuf.order import in_struct_order
 from winkube.apiserver.registry.plain import is_plain
 from winkube.apiserver.typed import check_type, header_fault, unrecognized
 from winkube.apiserver.yaml_document import YamlObject
@@ -97,6 +98,8 @@ def _checked(
     if notes.converts:
         convert_numbers(schema, kind, obj)
     report, obj = _read(schema, kind, obj, raw)
+    if notes.converts and report.type_errors:
+        report = check_fields(schema, kind, in_struct_order(kind, obj))
     _judge(report, kind, options, notes, ordered=bool(raw))
     round_trip(schema, kind, obj)
     return plain_numbers(obj) if report.needs_text or notes.written else obj

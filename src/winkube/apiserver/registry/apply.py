@@ -64,6 +64,7 @@ async def apply(
             owners = new["metadata"]["managedFields"]
             new = _converted(registry, served.kind, new, where, options)
             new["metadata"]["managedFields"] = owners
+            require_name(new, place[1])
             try:
                 return await update(registry, served, item, new, options, part), False
             except ModifiedError:
@@ -89,23 +90,17 @@ def _configuration(
     if isinstance(metadata, dict) and metadata.get("managedFields"):
         raise BadRequestError("metadata.managedFields must be nil")
     _check(schema, kind, document)
-    _check_name(document, place[1])
+    _complete_name(document, place[1])
     _check_repeated(document, options)
     return {**document}
 
 
-def _check_name(document: JsonObject, wanted: str) -> None:
+def _complete_name(document: JsonObject, wanted: str) -> None:
+    """A name that is wrong is found out when the object is complete."""
     if document.get("metadata") is None:
         document["metadata"] = {}
-    metadata = document["metadata"]
-    name = metadata.setdefault("name", wanted)
-    if not name:
-        metadata["name"] = wanted if name is None else ""
-        require_name(document, wanted)
-    elif name != wanted:
-        raise BadRequestError(
-            f"the name of the object ({name}) does not match the name on the URL ({wanted})"
-        )
+    if document["metadata"].get("name") is None:
+        document["metadata"]["name"] = wanted
 
 
 def _check_repeated(document: JsonObject, options: WriteOptions) -> None:
@@ -173,6 +168,7 @@ async def _create(
     metadata = {key: wanted["metadata"][key] for key in wanted["metadata"] if key != _VERSION}
     made = {**wanted, "metadata": metadata}
     obj = _converted(registry, served.kind, made, where, options)
+    require_name(obj, place[1])
     managers: Managers = {owner: (fields, now)}
     write_managers(obj["metadata"], managers)
     return await create(registry, served, place[0], obj, options)

@@ -20,6 +20,7 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name, judged_group
 from winkube.apiserver.registry.hook import Finish, nothing_to_finish
+from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import prepare_create
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
@@ -50,9 +51,11 @@ async def create(
         options=options.said,
         warnings=options.warnings,
     )
+    drop_repeated_owners(obj, options.warnings, admitted=False)
     # What admission adds belongs to nobody.
     _track(registry, served.kind, obj, options)
     await registry.admission.admit(request)
+    drop_repeated_owners(obj, options.warnings, admitted=True)
     stored = False
     try:
         item = await _create(registry, request, options)

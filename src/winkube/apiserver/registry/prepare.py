@@ -103,6 +103,8 @@ def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
 
 def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """Keep what a plain update may not touch: status, and the count of generations."""
+    # Slices count what is dropped from them as a change.
+    touched = kind.plural == "endpointslices" and _wanted(new) != _wanted(old)
     _drop_gated(kind, new)
     if "status" in kind.subresources:
         _copy_field(new, old, "status")
@@ -120,7 +122,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0
-    if _wanted(new) != _wanted(old) or _notes_count(kind, new, old):
+    if touched or _wanted(new) != _wanted(old) or _notes_count(kind, new, old):
         generation += 1
     if generation:
         new["metadata"]["generation"] = generation

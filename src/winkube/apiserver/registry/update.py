@@ -21,6 +21,7 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group
 from winkube.apiserver.registry.hook import nothing_to_finish as _keep
+from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
 from winkube.apiserver.registry.strategy import needs_version
@@ -81,6 +82,7 @@ async def update(
         asks=part.name != "scale",
     )
     await registry.admission.admit(request)
+    drop_repeated_owners(new, options.warnings, admitted=True)
     whole = part is WHOLE
     finish = registry.begin(served, new, old, dry_run=options.dry_run) if whole else _keep
     stored = False

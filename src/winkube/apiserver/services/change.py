@@ -7,6 +7,12 @@ from winkube.base.types import JsonObject
 WITH_NODE_PORTS: Final = ("NodePort", "LoadBalancer")
 
 
+def allocates_ports(spec: JsonObject) -> bool:
+    """Whether its ports are given node ports without asking for them."""
+    kind, wanted = spec.get("type"), spec.get("allocateLoadBalancerNodePorts") is not False
+    return kind == "NodePort" or (kind == "LoadBalancer" and wanted)
+
+
 def needs_health_check(spec: JsonObject) -> bool:
     local = spec.get("externalTrafficPolicy") == "Local"
     return spec.get("type") == "LoadBalancer" and local
@@ -28,7 +34,7 @@ def keep_allocated(spec: JsonObject, old: JsonObject) -> None:
         for field in ("clusterIP", "clusterIPs"):
             if not spec.get(field) and old.get(field):
                 spec[field] = old[field]
-    if spec.get("type") in WITH_NODE_PORTS and old.get("type") in WITH_NODE_PORTS:
+    if allocates_ports(spec) and allocates_ports(old):
         used = _node_ports(old) & _node_ports(spec)
         known = {port.get("name") or "": port.get("nodePort") for port in old.get("ports") or ()}
         for port in spec.get("ports") or ():
