@@ -59,7 +59,8 @@ async def run_tcp(target: Target, action: JsonObject, timeout: float) -> Outcome
             writer.close()
     except TimeoutError:
         return Outcome(False, f"dial tcp {_address(host, port)}: i/o timeout")
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        # A name that cannot be one (an empty label, a NUL) is a ValueError.
         return Outcome(False, f"dial tcp {_address(host, port)}: {_words(error)}")
     return Outcome(True)
 
@@ -105,12 +106,11 @@ async def _get(
 
 
 async def run_grpc(target: Target, action: JsonObject, timeout: float) -> Outcome:
-    """The standard health service; two fields are not worth generated classes."""
+    """The standard health service."""
     import grpc.aio  # not before the supervisor has forked
 
     address = _address(target.ip, find_port(action.get("port"), target.container))
-    service = str(action.get("service") or "").encode()
-    request = b"\x0a" + bytes([len(service)]) + service if service else b""
+    request = health_request(str(action.get("service") or ""))
     async with grpc.aio.insecure_channel(address) as channel:
         check = channel.unary_unary("/grpc.health.v1.Health/Check", _as_is, _as_is)
         try:
@@ -119,6 +119,17 @@ async def run_grpc(target: Target, action: JsonObject, timeout: float) -> Outcom
             return Outcome(False, f"error: health rpc failed: {error.details()}")
     serving = answer == b"\x08\x01"
     return Outcome(serving, "" if serving else "service unhealthy (responded with a bad status)")
+
+
+def health_request(service: str) -> bytes:
+    """A HealthCheckRequest: one field of text is not worth generated classes."""
+    data = service.encode()
+    length, rest = bytearray(), len(data)
+    while rest > 0x7F:
+        length.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    length.append(rest)
+    return b"\x0a" + bytes(length) + data if data else b""
 
 
 def _as_is(message: bytes) -> bytes:
@@ -142,9 +153,11 @@ def _dial(error: Exception, host: str, port: int) -> str:
     return str(error) or type(error).__name__
 
 
-def _words(error: OSError) -> str:
+def _words(error: OSError | ValueError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "connect: connection refused"
+    if isinstance(error, ValueError):
+        return "lookup: no such host"
     return f"connect: {(error.strerror or str(error)).lower()}"
 
 

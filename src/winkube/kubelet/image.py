@@ -6,6 +6,7 @@ import binascii
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 import orjson
@@ -215,7 +216,15 @@ def _matches(registry: str, image: str) -> bool:
         host = DOCKER_HUB
     target = registry_of(image)
     rest = image if target == DOCKER_HUB else image.partition("/")[2]
-    return host == target and (not path or rest.startswith(path))
+    return _is_host(host, target) and (not path or rest.startswith(path))
+
+
+def _is_host(pattern: str, host: str) -> bool:
+    """Each part of a name may have wild cards, as ``*.azurecr.io``; a port may not."""
+    (wanted, _, port), (name, _, own) = pattern.partition(":"), host.partition(":")
+    parts, names = wanted.split("."), name.split(".")
+    alike = (port, len(parts)) == (own, len(names)) and all(map(fnmatchcase, names, parts))
+    return alike or pattern == host
 
 
 def _credential(entry: JsonObject) -> Credential:

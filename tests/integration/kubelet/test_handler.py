@@ -8,7 +8,7 @@ from aiohttp import web
 
 from winkube.base.types import JsonObject
 from winkube.kubelet.errors import HookError
-from winkube.kubelet.handler import Target, find_port, run_http, run_tcp
+from winkube.kubelet.handler import Target, find_port, health_request, run_http, run_tcp
 
 CONTAINER: JsonObject = {"name": "web", "ports": [{"name": "http", "containerPort": 8080}]}
 TARGET = Target("id", "127.0.0.1", CONTAINER)
@@ -80,3 +80,19 @@ def test_ports_have_names() -> None:
     assert find_port("81", CONTAINER) == 81
     with pytest.raises(HookError, match='couldn\'t find port "x" in container "web"'):
         find_port("x", CONTAINER)
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 64, "a\0b"])
+async def test_a_host_that_cannot_be_one_fails_the_probe_and_nothing_else(host: str) -> None:
+    http = await run_http(TARGET, {"port": 1, "host": host}, 1)
+    tcp = await run_tcp(TARGET, {"port": 1, "host": host}, 1)
+    assert (http.ok, tcp.ok) == (False, False)
+    assert "no such host" in tcp.output
+
+
+@pytest.mark.parametrize(
+    ("service", "head"),
+    [("", b""), ("a", b"\x0a\x01"), ("a" * 127, b"\x0a\x7f"), ("a" * 300, b"\x0a\xac\x02")],
+)
+def test_health_is_asked_for_services_of_any_length(service: str, head: bytes) -> None:
+    assert health_request(service) == head + service.encode()

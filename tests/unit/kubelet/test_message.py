@@ -7,6 +7,7 @@ from tests.unit.kubelet.conftest import make_config
 
 from winkube.kubelet.pod.message import read_message
 from winkube.kubelet.pod.state import Container, Phase
+from winkube.kubelet.volume.mounts import message_file
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,16 @@ def test_only_the_programs_own_ends_of_lines_are_kept(
         message_policy="FallbackToLogsOnError",
     )
     assert read_message(make_config(tmp_path, "linux"), "uid", container) == message
+
+
+def test_a_long_message_is_known_by_its_end_after_what_the_runtime_says(tmp_path: Path) -> None:
+    config = make_config(tmp_path, "linux")
+    container = Container(
+        id="c", name="main", sandbox_id="s", phase=Phase.EXITED, exit_code=1, message="killed"
+    )
+    assert read_message(config, "uid", container) == "killed"
+    file = message_file(config, "uid", "main", 0)
+    file.parent.mkdir(parents=True)
+    file.write_text("x" * 5000 + "the end")
+    found = read_message(config, "uid", container)
+    assert found == "killed: " + "x" * (4096 - len("the end")) + "the end"

@@ -66,6 +66,7 @@ def test_a_changed_image_replaces_the_container(pod_of: Pods) -> None:
     plan = _plan(pod, running)
     assert plan.start == ("main",)
     assert plan.kill[0].message == "Container main definition changed, will be restarted"
+    assert plan.kill[0].probe == ""
 
 
 def test_a_failed_probe_kills_without_restart_when_the_policy_says_never(pod_of: Pods) -> None:
@@ -73,7 +74,7 @@ def test_a_failed_probe_kills_without_restart_when_the_policy_says_never(pod_of:
     records = [_container(pod, name, Phase.RUNNING) for name in ("main", "other")]
     plan = _plan(pod, *records, failed_liveness={"id-main"})
     assert plan.start == ()
-    assert [kill.container.name for kill in plan.kill] == ["main"]
+    assert [(kill.container.name, kill.probe) for kill in plan.kill] == [("main", "livenessProbe")]
 
 
 def test_a_failed_init_container_is_tried_again(pod_of: Pods) -> None:

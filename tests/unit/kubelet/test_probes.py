@@ -42,6 +42,30 @@ async def test_a_failed_liveness_probe_restarts_the_container(node: Any, pod_of:
         )
 
 
+async def test_the_probe_that_failed_says_how_long_the_end_may_take(
+    node: Any, pod_of: Pods
+) -> None:
+    node.cri.exec_results["main"] = lambda command: (1, "dead")
+    main = {
+        "name": "main",
+        "startupProbe": {**FAST, "failureThreshold": 1, "terminationGracePeriodSeconds": 7},
+        "livenessProbe": {**FAST, "terminationGracePeriodSeconds": 3},
+    }
+    async with node.up():
+        node.create(pod_of(containers=[main]))
+        await node.until(lambda: any(method == "StopContainer" for method, _ in node.cri.calls))
+    graces = [request.timeout for method, request in node.cri.calls if method == "StopContainer"]
+    assert graces[0] == 7
+
+
+async def test_a_probe_of_an_impossible_host_fails_alone(node: Any, pod_of: Pods) -> None:
+    probe = {"tcpSocket": {"host": "a..b", "port": 1}, "periodSeconds": 0.02}
+    async with node.up():
+        node.create(pod_of(containers=[{"name": "main", "readinessProbe": probe}]))
+        await node.until(lambda: "Unhealthy" in node.events())
+        assert node.event_text("Unhealthy").endswith("lookup: no such host")
+
+
 async def test_a_startup_probe_holds_the_others_back(node: Any, pod_of: Pods) -> None:
     asked: list[str] = []
     answer = {"start": 1}

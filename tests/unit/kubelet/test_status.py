@@ -1,5 +1,7 @@
 """Pod and node status as pure functions."""
 
+import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -135,6 +137,27 @@ def test_image_names_get_tags_policies_and_registries() -> None:
 def test_broken_pull_secrets_are_as_good_as_none() -> None:
     for data in ({".dockerconfigjson": "bm8="}, {".dockerconfigjson": "W10="}, {}):
         assert find_credentials([{"data": data}], "a/b") == []
+
+
+@pytest.mark.parametrize(
+    ("registry", "image", "found"),
+    [
+        ("shop.azurecr.io", "shop.azurecr.io/a:1", True),
+        ("*.azurecr.io", "shop.azurecr.io/a:1", True),
+        ("https://*.azurecr.io/team", "shop.azurecr.io/team/a:1", True),
+        ("*.azurecr.io/team", "shop.azurecr.io/other/a:1", False),
+        ("*.io", "shop.azurecr.io/a:1", False),
+        ("*.azurecr.io:5000", "shop.azurecr.io/a:1", False),
+        ("[fd00::1]:5000", "[fd00::1]:5000/a:1", True),
+        ("docker.io", "a/b", True),
+    ],
+)
+def test_pull_secrets_match_registries_by_their_parts(
+    registry: str, image: str, found: bool
+) -> None:
+    config = json.dumps({"auths": {registry: {"username": "u", "password": "p"}}}).encode()
+    secret = {"data": {".dockerconfigjson": base64.b64encode(config).decode()}}
+    assert [each.username for each in find_credentials([secret], image)] == ["u"] * found
 
 
 def test_only_pods_that_changed_are_woken() -> None:

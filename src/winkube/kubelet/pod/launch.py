@@ -232,7 +232,11 @@ class Launcher:
             stopper = Stopper(self.tools)
             with contextlib.suppress(CriError):
                 await stopper.kill(
-                    pod, container, container_id, message="FailedPostStartHook", grace=30
+                    pod,
+                    container,
+                    container_id,
+                    message="FailedPostStartHook",
+                    grace=identity.grace_seconds(pod),
                 )
             raise StartError("PostStartHookError", f"PostStartHook failed: {error}") from error
 

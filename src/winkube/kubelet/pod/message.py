@@ -14,22 +14,21 @@ MAX_LOG_LINES: Final = 80
 
 
 def read_message(config: KubeletConfig, uid: str, container: Container) -> str:
-    """What it wrote to its message file, else the end of its log if it asked for that."""
+    """What it wrote to its message file, else the end of its log if it asked for that.
+
+    What the runtime has to say about the end comes first.
+    """
     text = _tail(message_file(config, uid, container.name, container.attempt), MAX_MESSAGE)
-    if text:
-        return text
-    if (
-        container.message_policy == "FallbackToLogsOnError"
-        and container.exit_code != 0
-        and container.log_path
-    ):
-        return _last_lines(Path(container.log_path))
-    return container.message
+    asked = container.message_policy == "FallbackToLogsOnError" and container.exit_code != 0
+    if not text and asked and container.log_path:
+        text = _last_lines(Path(container.log_path))
+    return ": ".join(filter(None, (container.message, text)))
 
 
 def _tail(path: Path, limit: int) -> str:
     try:
         with open_plain(path) as file:
+            file.seek(max(0, path.stat().st_size - limit))
             return file.read(limit).decode(errors="replace")
     except OSError:
         return ""

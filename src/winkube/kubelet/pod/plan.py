@@ -26,9 +26,11 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
+    """``probe`` names the probe that failed, as the container calls it."""
+
     container: Container
     message: str
-    reason: str = "Killing"
+    probe: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +179,9 @@ def _plan_sidecar(
     if latest is None or not latest.is_running:
         draft.start.append(container["name"])
         return False
-    fault = _fault(container, latest, verdicts)
+    fault, probe = _fault(container, latest, verdicts)
     if fault:
-        draft.kill.append(Kill(latest, f"{fault}, will be restarted"))
+        draft.kill.append(Kill(latest, f"{fault}, will be restarted", probe))
         draft.start.append(container["name"])
         return False
     return latest.id in verdicts.started
@@ -194,7 +196,7 @@ def _plan_main(pod: JsonObject, state: PodState, verdicts: Verdicts, draft: _Dra
             if should_restart(pod, container, latest):
                 draft.start.append(container["name"])
             continue
-        fault = _fault(container, latest, verdicts)
+        fault, probe = _fault(container, latest, verdicts)
         if not fault:
             kept += 1
             continue
@@ -202,7 +204,7 @@ def _plan_main(pod: JsonObject, state: PodState, verdicts: Verdicts, draft: _Dra
         if changed or identity.restart_policy(pod) != "Never":
             fault += ", will be restarted"
             draft.start.append(container["name"])
-        draft.kill.append(Kill(latest, fault))
+        draft.kill.append(Kill(latest, fault, probe))
     return kept
 
 
@@ -211,12 +213,13 @@ def _main_starts(pod: JsonObject, draft: _Draft) -> bool:
     return bool(names.intersection(draft.start))
 
 
-def _fault(container: JsonObject, running: Container, verdicts: Verdicts) -> str:
+def _fault(container: JsonObject, running: Container, verdicts: Verdicts) -> tuple[str, str]:
+    """What is wrong with it, and the probe that says so."""
     name = container["name"]
     if running.hash and running.hash != identity.container_hash(container):
-        return f"Container {name} definition changed"
+        return f"Container {name} definition changed", ""
     if running.id in verdicts.failed_liveness:
-        return f"Container {name} failed liveness probe"
+        return f"Container {name} failed liveness probe", "livenessProbe"
     if running.id in verdicts.failed_startup:
-        return f"Container {name} failed startup probe"
-    return ""
+        return f"Container {name} failed startup probe", "startupProbe"
+    return "", ""

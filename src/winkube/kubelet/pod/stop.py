@@ -15,7 +15,7 @@ from winkube.kubelet.pod.tools import Tools
 from winkube.wire import cri
 from winkube.wire.cri_client import CriError
 
-# A container gets at least this long after its hook, however short the grace (upstream's rule).
+# A container gets at least this long, however little its hook or others left (upstream's rule).
 MIN_GRACE: Final = 2
 RPC_MARGIN: Final = 120.0
 
@@ -41,8 +41,7 @@ class Stopper:
         if container is not None and grace > 0:
             await self._pre_stop(pod, container, container_id, grace)
         left = grace - int(self.tools.clock.monotonic() - began)
-        left = max(left, MIN_GRACE) if grace > 0 else 0
-        await self._stop(container_id, left)
+        await self._stop(container_id, max(left, MIN_GRACE))
 
     async def _stop(self, container_id: str, grace: int) -> None:
         try:

@@ -211,7 +211,7 @@ class PodWorker:
                     spec,
                     kill.container.id,
                     message=kill.message,
-                    grace=self._probe_grace(spec),
+                    grace=self._kill_grace(spec, kill.probe),
                 )
         if plan.kill:
             self.state = await self._tools.reader.read(self.uid)
@@ -241,13 +241,10 @@ class PodWorker:
             # The last dead one stays: its containers' logs and restart counts are still of use.
             await self._stopper.remove_pod(self.state.sandboxes[1:])
 
-    def _probe_grace(self, spec: JsonObject | None) -> int:
-        """A failed probe may allow less time than the pod's own grace period."""
-        for field in ("livenessProbe", "startupProbe"):
-            own = ((spec or {}).get(field) or {}).get("terminationGracePeriodSeconds")
-            if own is not None:
-                return int(own)
-        return identity.grace_seconds(self.pod)
+    def _kill_grace(self, spec: JsonObject | None, probe: str) -> int:
+        """A failed probe may allow another time than the pod's own grace period."""
+        own = ((spec or {}).get(probe) or {}).get("terminationGracePeriodSeconds")
+        return identity.grace_seconds(self.pod) if own is None else int(own)
 
     async def _stop_all(self) -> None:
         async with self._interruptible():

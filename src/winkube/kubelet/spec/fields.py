@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
+from winkube.api.go_text import quoted
 from winkube.api.quantity import parse_quantity
 from winkube.base.types import JsonObject
 from winkube.kubelet.errors import KubeletError
@@ -49,13 +50,8 @@ def field_value(pod: JsonObject, path: str, facts: NodeFacts, ips: tuple[str, ..
 
 def _to_lines(pairs: Mapping[str, str]) -> str:
     """Go-quoted ``key="value"`` lines, sorted, as the downward API volume writes them."""
-    lines = [f"{key}={_quote(value)}" for key, value in sorted(pairs.items())]
+    lines = [f"{key}={quoted(value)}" for key, value in sorted(pairs.items())]
     return "\n".join(lines)
-
-
-def _quote(text: str) -> str:
-    plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + plain.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r") + '"'
 
 
 def resource_value(
