@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.upstream.exchange import Case, Conversation, conversation, differences, run_case
+from tests.upstream.exchange import Case, Conversation, answers_to, conversation, differences
 from tests.upstream.recorded import case_sets, read_answers
 
 from winkube.testing.planes import api_server, upstream_folder
@@ -55,15 +55,14 @@ def test_an_answer_is_the_recorded_one(
 ) -> None:
     expected = read_answers(name).get(case.name)
     assert expected is not None, f"not recorded: run `python -m tests.upstream.record {name}`"
-    check(expected, run_case(ours, case, f"{name.replace('_', '-')}-{number}"), case)
+    found = answers_to(ours, case, f"{name.replace('_', '-')}-{number}", expected)
+    check(expected, found, case)
 
 
 @pytest.mark.parametrize(("name", "number", "case"), ALL)
 def test_the_record_is_what_upstream_says(
     upstream: Conversation, name: str, number: int, case: Case
 ) -> None:
-    check(
-        run_case(upstream, case, f"{name.replace('_', '-')}-{number}"),
-        read_answers(name)[case.name],
-        case,
-    )
+    expected = read_answers(name)[case.name]
+    found = answers_to(upstream, case, f"{name.replace('_', '-')}-{number}", expected)
+    check(found, expected, case)
