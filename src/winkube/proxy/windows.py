@@ -9,7 +9,7 @@ interrupts nothing; what nobody wants is removed.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -71,6 +71,7 @@ class HnsPlane:
         self._installed: dict[Frontend, Installed] = {}
         self._wanted: dict[str, dict[Frontend, Balancer]] = {}
         self._owners: dict[Frontend, str] = {}
+        self._denied: set[str] = set()  # Services that want a front end of another
 
     async def replace(self, ports: PortsByService) -> set[str]:
         network = await find_network(self._hns, self._network_name)
@@ -78,7 +79,7 @@ class HnsPlane:
             raise PodNetworkError(f"HNS has no network {self._network_name!r} yet")
         self._network_id = network["ID"]
         self._features = Features.of_version(await self._version(), self._kube_version)
-        self._owners, self._wanted = {}, {}
+        self._owners, self._wanted, self._denied = {}, {}, set()
         await self._adopt()
         unfinished = await self._program(ports)
         await self._remove([front for front in self._installed if front not in self._owners])
@@ -115,30 +116,44 @@ class HnsPlane:
     async def _program(self, ports: PortsByService) -> set[str]:
         documents = await self._hns.list("Endpoint", {"VirtualNetwork": self._network_id})
         self._table = EndpointTable.parse(documents)
-        gone = [front for key, found in ports.items() for front in self._claim(key, found)]
+        gone = self._claim(ports)
         unfinished = await self._ensure_endpoints(ports)
-        await self._remove(gone)
+        await self._remove([front for front in gone if front not in self._owners])
         jobs = [(key, b) for key in ports for b in self._wanted.get(key, {}).values()]
         await run_all(partial(self._try_ensure, key, b, unfinished) for key, b in jobs)
-        return unfinished
+        # Who waits for one of the front ends that were given up has its turn next.
+        return unfinished | (self._denied - ports.keys() if gone else set())
 
-    def _claim(self, key: str, ports: Iterable[ServicePort]) -> list[Frontend]:
-        """Record what the Service wants; return the front ends it gives up."""
-        new: dict[Frontend, Balancer] = {}
-        for balancer in (b for port in ports for b in plan_balancers(port, self._features)):
-            owner = self._owners.get(balancer.frontend, key)
-            if owner == key:
-                new.setdefault(balancer.frontend, balancer)
-            else:
-                facts = {"service": key, "owner": owner, "frontend": balancer.frontend}
-                log.warning("front end is taken by another service", extra=facts)
-        gone = [front for front in self._wanted.pop(key, {}) if front not in new]
-        for front in gone:
-            del self._owners[front]
-        self._owners |= dict.fromkeys(new, key)
-        if new:
-            self._wanted[key] = new
+    def _claim(self, ports: PortsByService) -> list[Frontend]:
+        """Record what these Services want; return the front ends they give up."""
+        plans = {key: self._plan(found) for key, found in ports.items()}
+        gone = []
+        # All give up before any takes: a Service may follow another in the same sync.
+        for key, plan in plans.items():
+            given_up = [front for front in self._wanted.pop(key, {}) if front not in plan]
+            for front in given_up:
+                del self._owners[front]
+            gone += given_up
+        for key, plan in plans.items():
+            self._take(key, plan)
         return gone
+
+    def _plan(self, ports: Iterable[ServicePort]) -> dict[Frontend, Balancer]:
+        plan: dict[Frontend, Balancer] = {}
+        for balancer in (b for port in ports for b in plan_balancers(port, self._features)):
+            plan.setdefault(balancer.frontend, balancer)
+        return plan
+
+    def _take(self, key: str, plan: Mapping[Frontend, Balancer]) -> None:
+        self._denied.discard(key)
+        own = {front: b for front, b in plan.items() if self._owners.get(front, key) == key}
+        for front in plan.keys() - own.keys():
+            facts = {"service": key, "owner": self._owners[front], "frontend": front}
+            log.warning("front end is taken by another service", extra=facts)
+            self._denied.add(key)
+        self._owners |= dict.fromkeys(own, key)
+        if own:
+            self._wanted[key] = own
 
     async def _ensure_endpoints(self, ports: PortsByService) -> set[str]:
         """Make the remote endpoints that are missing; return Services that still lack one."""

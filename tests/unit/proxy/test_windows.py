@@ -184,3 +184,18 @@ async def test_the_first_service_keeps_a_front_end_that_two_want(make_hns: MakeH
     )
     await plane.replace({WEB: (mine,), "default/other": (theirs,)})
     assert fronts(hns) == {("10.96.0.7", 80): 1, ("192.0.2.1", 80): 1, ("10.96.0.8", 80): 1}
+    # It is the other's turn when the first gives the front end up, whoever changed.
+    assert await plane.update({WEB: (port(LOCAL),)}) == {"default/other"}
+    assert await plane.update({"default/other": (theirs,)}) == set()
+    assert fronts(hns) == {("10.96.0.7", 80): 1, ("192.0.2.1", 80): 1, ("10.96.0.8", 80): 1}
+    assert await plane.update({WEB: ()}) == set()
+
+
+@pytest.mark.parametrize("first", [WEB, "default/new"])
+async def test_a_service_may_follow_another_in_the_same_sync(make_hns: MakeHns, first: str) -> None:
+    hns, plane = await node(make_hns)
+    await plane.replace({WEB: (port(LOCAL, node_port=30080),)})
+    new = port(REMOTE, service="default/new", cluster_ip="10.96.0.8", node_port=30080)
+    changes: dict[str, tuple[ServicePort, ...]] = {WEB: (), "default/new": (new,)}
+    assert await plane.update({first: changes[first], **changes}) == set()
+    assert fronts(hns) == {("10.96.0.8", 80): 1, ("", 30080): 1}
