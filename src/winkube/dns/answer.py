@@ -21,6 +21,8 @@ from winkube.dns.zone import NOT_THERE, Found, Record, Type, Zone
 MAX_CACHED: Final = 20_000
 # Answers with several records are kept in this many orders, given out in turn.
 MAX_ORDERS: Final = 8
+# So many fit the largest message with certainty; of more, each order begins elsewhere.
+MOST_ADDRESSES, MOST_RECORDS = 4000, 500
 _REVERSE: Final = ("in-addr", "arpa")
 # Nobody transfers this zone, so the serial has no reader.
 _SERIAL: Final = 1
@@ -102,10 +104,7 @@ class Answers:
             return Answer((self._pack(labels, type_, Rcode.NXDOMAIN, found),))
         orders = [found]
         if len({record.type for record in found.records}) == 1:
-            orders = [
-                Found(exists=True, records=_rotated(found.records, turn), extra=found.extra)
-                for turn in range(min(len(found.records), MAX_ORDERS))
-            ]
+            orders = [_rotated(found, turn) for turn in range(min(len(found.records), MAX_ORDERS))]
         bodies = tuple(self._pack(labels, type_, Rcode.NOERROR, order) for order in orders)
         return Answer(bodies, found.leaves_to, tuple(found.records))
 
@@ -170,8 +169,16 @@ def _reverse_address(labels: list[str]) -> str | None:
         return None
 
 
-def _rotated(records: list[Record], turn: int) -> list[Record]:
-    return records[turn:] + records[:turn]
+def _rotated(found: Found, turn: int) -> Found:
+    records = found.records
+    start = turn * max(1, len(records) // MAX_ORDERS)
+    most = MOST_ADDRESSES if records[0].type is Type.A else MOST_RECORDS
+    shown = (records[start:] + records[:start])[:most]
+    if len(shown) == len(records):
+        return Found(exists=True, records=shown, extra=found.extra)
+    targets = {record.data[1] for record in shown if isinstance(record.data, tuple)}
+    extra = [record for record in found.extra if record.owner in targets]
+    return Found(exists=True, records=shown, extra=extra)
 
 
 def _pack_soa(zone: Zone, ttl: int) -> bytes:

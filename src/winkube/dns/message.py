@@ -19,6 +19,7 @@ _OPCODE: Final = 0x7800
 MAX_NAME: Final = 255
 MAX_LABEL: Final = 63
 PLAIN_UDP_SIZE: Final = 512
+MAX_MESSAGE: Final = 0xFFFF  # over TCP, where two bytes say the length
 # What fits an Ethernet frame whatever tunnels lie between (DNS flag day 2020).
 OUR_UDP_SIZE: Final = 1232
 _TYPE_OPT: Final = 41
@@ -131,7 +132,7 @@ class Body:
     authoritative: bool = True
 
 
-def encode(query: Query, body: Body, *, recursion_available: bool, limit: int | None) -> bytes:
+def encode(query: Query, body: Body, *, recursion_available: bool, limit: int) -> bytes:
     """The whole packet; what does not fit ``limit`` is left out and marked as truncated."""
     flags = QR | query.opcode | (AA if body.authoritative else 0) | (RD if query.recursion else 0)
     flags |= (RA if recursion_available else 0) | (body.rcode & 0xF)
@@ -139,7 +140,7 @@ def encode(query: Query, body: Body, *, recursion_available: bool, limit: int | 
     answer, authority, additional = body.counts
     records = body.records
     size = HEADER.size + len(query.question) + len(records) + (_OPT.size if query.edns else 0)
-    if limit is not None and size > limit:
+    if size > limit:
         flags |= TC
         answer = authority = additional = 0
         records = b""

@@ -10,6 +10,7 @@ from winkube.dns.answer import Answer, Answers
 from winkube.dns.forward import Forwarder, fast_failure, is_truncated
 from winkube.dns.message import (
     HEADER,
+    MAX_MESSAGE,
     BadQueryError,
     Body,
     Query,
@@ -92,5 +93,5 @@ class Responder:
             return Body(Rcode.SERVFAIL, authoritative=False)
 
     def _encode(self, query: Query, body: Body, *, tcp: bool) -> bytes:
-        limit = None if tcp else query.size
+        limit = MAX_MESSAGE if tcp else query.size
         return encode(query, body, recursion_available=bool(self._forwarder), limit=limit)

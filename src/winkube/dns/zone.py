@@ -12,9 +12,11 @@ from ipaddress import AddressValueError, IPv4Address
 from typing import Final, Protocol
 
 from winkube.base.types import JsonObject
+from winkube.dns.message import MAX_LABEL, MAX_NAME
 
 SPEC_VERSION: Final = "1.1.0"
 MAX_CNAME_CHAIN: Final = 8
+_MAX_TEXT: Final = MAX_NAME - 2  # of a name without its first length and its end
 
 
 class Type(IntEnum):
@@ -251,7 +253,7 @@ class Zone:
 def cluster_ips(service: JsonObject) -> list[str]:
     spec = service.get("spec") or {}
     candidates = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
-    return [ip for ip in candidates if ip and ip != "None" and ":" not in ip]
+    return [ip for ip in candidates if _is_address(ip)]
 
 
 def slice_endpoints(slice_: JsonObject) -> Iterator[Endpoint]:
@@ -261,13 +263,23 @@ def slice_endpoints(slice_: JsonObject) -> Iterator[Endpoint]:
     for endpoint in slice_.get("endpoints") or ():
         if (endpoint.get("conditions") or {}).get("ready") is False:
             continue
-        for ip in endpoint.get("addresses") or ():
+        for ip in filter(_is_address, endpoint.get("addresses") or ()):
             yield Endpoint(ip, (endpoint.get("hostname") or ip.replace(".", "-")).lower())
+
+
+def _is_address(text: str) -> bool:
+    """The API takes zeros in front and other oddities; a record has four bytes."""
+    try:
+        return bool(IPv4Address(text).packed)
+    except AddressValueError:
+        return False
 
 
 def _alias(owner: str, service: JsonObject) -> Found:
     target = (service["spec"].get("externalName") or "").rstrip(".").lower()
-    return Found(exists=True, records=[Record(owner, Type.CNAME, target)] if target else [])
+    fits = len(target) <= _MAX_TEXT and all(0 < len(p) <= MAX_LABEL for p in target.split("."))
+    # The API's names may have longer labels than those of DNS: no record can say them.
+    return Found(exists=True, records=[Record(owner, Type.CNAME, target)] if fits else [])
 
 
 def _key_of(service: JsonObject) -> str:

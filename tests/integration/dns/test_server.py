@@ -200,6 +200,38 @@ async def test_an_answer_too_large_for_udp_is_truncated_and_whole_over_tcp() -> 
     assert (whole.header.tc, len(whole.rr)) == (0, 100)
 
 
+@pytest.mark.parametrize(
+    ("name", "type_", "most"),
+    [
+        ("huge.default.svc.cluster.local", "A", 4000),
+        ("_http._tcp.huge.default.svc.cluster.local", "SRV", 500),
+    ],
+)
+async def test_more_than_any_message_holds_is_answered_in_part(
+    name: str, type_: str, most: int
+) -> None:
+    api = seeded()
+    ips = [f"10.244.{n // 250}.{n % 250}" for n in range(5000)]
+    ports = [{"name": "http", "port": 80, "protocol": "TCP"}]
+    api.seed(SERVICES, service("default/huge", clusterIP="None", ports=ports))
+    api.seed(ENDPOINTSLICES, slice_of("default/huge", ips))
+    async with running(api) as at:
+        answer = await ask(at, name, type_, tcp=True)
+        # Nobody who asks ends the server.
+        assert (await ask(at, "iis.default.svc.cluster.local", tcp=True)).rr
+    assert (answer.header.tc, len(answer.rr)) == (0, most)
+
+
+async def test_an_alias_that_is_no_name_ends_nothing() -> None:
+    api = seeded()
+    odd = service("default/odd", type="ExternalName", externalName=f"{'a' * 64}.example.com")
+    api.seed(SERVICES, odd)
+    async with running(api, ("127.0.0.1:1",)) as at:
+        answer = await ask(at, "odd.default.svc.cluster.local", tcp=True)
+        assert (answer.header.rcode, answer.rr) == (0, [])
+        assert (await ask(at, "iis.default.svc.cluster.local", tcp=True)).rr
+
+
 class Upstream(asyncio.DatagramProtocol):
     """A server that knows one name."""
 

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winkube.dns.message import (
+    MAX_MESSAGE,
     BadQueryError,
     Body,
     Query,
@@ -51,7 +52,7 @@ def test_a_later_edns_is_refused_as_such() -> None:
 def test_an_answer_echoes_number_question_and_recursion_bit() -> None:
     query = parse_query(packet())
     answer = DNSRecord.parse(
-        encode(query, Body(Rcode.NXDOMAIN), recursion_available=True, limit=None)
+        encode(query, Body(Rcode.NXDOMAIN), recursion_available=True, limit=MAX_MESSAGE)
     )
     assert answer.header.id == query.id
     assert str(answer.q.qname) == "iis.default.svc.cluster.local."

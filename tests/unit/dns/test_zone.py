@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from winkube.base.types import JsonObject
-from winkube.dns.zone import Found, Type, Zone, slice_endpoints
+from winkube.dns.zone import Found, Type, Zone, cluster_ips, slice_endpoints
 
 
 class Objects:
@@ -60,6 +60,12 @@ def test_an_alias_to_nothing_is_still_an_alias() -> None:
     assert targets(found) == ["gone.default.svc.cluster.local"]
 
 
+@pytest.mark.parametrize("target", [f"{'a' * 64}.example.com", "a." * 127 + "com", ".", "a..b"])
+def test_an_alias_that_no_record_can_say_has_none(target: str) -> None:
+    found = find("a.default.svc.cluster.local", Objects(a=target))
+    assert (found.exists, found.records, found.leaves_to) == (True, [], None)
+
+
 def test_a_query_for_the_alias_itself_does_not_follow_it() -> None:
     found = find("a.default.svc.cluster.local", Objects(a="www.example.com"), Type.CNAME)
     assert targets(found) == ["www.example.com"]
@@ -103,3 +109,10 @@ def test_only_ready_endpoints_get_records() -> None:
         ("10.244.1.4", "10-244-1-4"),
     ]
     assert list(slice_endpoints({**slice_, "addressType": "IPv6"})) == []
+
+
+def test_addresses_in_odd_forms_get_no_records() -> None:
+    addresses = ["010.0.0.1", "::ffff:10.0.0.2", "10.0.0.3"]
+    slice_ = {"addressType": "IPv4", "endpoints": [{"addresses": addresses}]}
+    assert [endpoint.ip for endpoint in slice_endpoints(slice_)] == ["10.0.0.3"]
+    assert cluster_ips({"spec": {"clusterIPs": ["010.96.0.1", "fd00::1", "None"]}}) == []
