@@ -43,3 +43,18 @@ async def test_an_extended_resource_is_counted_where_the_node_has_it(
         node.create(wanting("greedy", "1"))
         await node.until_phase("Failed", "greedy")
         assert node.status("greedy")["reason"] == f"OutOf{CARD}"
+
+
+async def test_a_port_of_all_addresses_is_taken_for_each(node: Any, pod_of: Pods) -> None:
+    def listening(name: str, address: str, number: int) -> JsonObject:
+        ports = [{"containerPort": 80, "hostPort": number, "hostIP": address}]
+        return pod_of(name, containers=[{"name": "main", "ports": ports}])
+
+    async with node.up():
+        node.create(listening("all", "", 8080))
+        await node.until_phase("Running", "all")
+        node.create(listening("other", "127.0.0.1", 8081))
+        await node.until_phase("Running", "other")
+        node.create(listening("one", "127.0.0.1", 8080))
+        await node.until_phase("Failed", "one")
+        assert node.status("one")["reason"] == "NodePorts"

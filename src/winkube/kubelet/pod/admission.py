@@ -6,8 +6,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
+from winkube.api import node_selector
+from winkube.api.node_selector import is_tolerated
 from winkube.api.quantity import parse_quantity
 from winkube.base.types import JsonObject
 from winkube.facts.node import NodeFeature, node_does
@@ -15,6 +17,9 @@ from winkube.facts.version import SERVED
 from winkube.kubelet.errors import AdmissionError
 from winkube.kubelet.pod import identity
 from winkube.kubelet.spec.resources import pod_requests
+
+ANY_ADDRESS: Final = "0.0.0.0"
+HostPort = tuple[str, str, int]  # address, protocol, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Host:
     allocatable: Mapping[str, Any]
     used: Mapping[str, Fraction]
     pods: int
-    ports: frozenset[tuple[str, str, int]] = frozenset()
+    ports: frozenset[HostPort] = frozenset()
     kube_version: str = SERVED
 
 
@@ -41,7 +46,7 @@ def check_pod(pod: JsonObject, host: Host) -> None:
     taint = _untolerated(pod, host.taints)
     if taint is not None:
         raise AdmissionError("TaintToleration", "Predicate TaintToleration failed")
-    if host.ports & host_ports(pod):
+    if any(_clash(mine, taken) for mine in host_ports(pod) for taken in host.ports):
         raise AdmissionError("NodePorts", "Predicate NodePorts failed")
 
 
@@ -89,81 +94,30 @@ def _shortage(resource: str, wanted: Fraction, used: Fraction, have: Fraction) -
 
 
 def matches_node(pod: JsonObject, host: Host) -> bool:
-    selector = pod["spec"].get("nodeSelector") or {}
-    if any(host.labels.get(key) != value for key, value in selector.items()):
-        return False
-    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    return any(_matches_term(term, host) for term in required.get("nodeSelectorTerms") or [])
-
-
-def _matches_term(term: JsonObject, host: Host) -> bool:
-    labels, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
-    if not labels and not fields:
-        return False
-    names = {"metadata.name": host.name}
-    return all(_matches(rule, host.labels) for rule in labels) and all(
-        _matches(rule, names) for rule in fields
-    )
-
-
-def _matches(rule: JsonObject, values: Mapping[str, str]) -> bool:
-    key, wanted = rule["key"], rule.get("values") or []
-    value = values.get(key)
-    match rule["operator"]:
-        case "In":
-            return value in wanted
-        case "NotIn":
-            return value not in wanted
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return _compares(operator, value, wanted)
-    return False
-
-
-def _compares(operator: str, value: str | None, wanted: list[str]) -> bool:
-    try:
-        have, limit = int(value or ""), int(wanted[0])
-    except (ValueError, IndexError):
-        return False
-    return have > limit if operator == "Gt" else have < limit
+    node = {"metadata": {"name": host.name, "labels": host.labels}}
+    return node_selector.matches_node(pod["spec"], node)
 
 
 def _untolerated(pod: JsonObject, taints: Iterable[JsonObject]) -> JsonObject | None:
+    """Only what evicts counts here: the rest is the scheduler's."""
     tolerations = pod["spec"].get("tolerations") or []
-    for taint in taints:
-        if taint.get("effect") == "NoExecute" and not any(
-            tolerates(toleration, taint) for toleration in tolerations
-        ):
-            return taint
-    return None
+    evicting = (taint for taint in taints if taint.get("effect") == "NoExecute")
+    return next((each for each in evicting if not is_tolerated(tolerations, each)), None)
 
 
-def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    if (toleration.get("operator") or "Equal") == "Exists":
-        return True
-    return (toleration.get("value") or "") == (taint.get("value") or "") and bool(
-        toleration.get("key")
-    )
+def _clash(one: HostPort, other: HostPort) -> bool:
+    """The address of all is everybody's."""
+    return one[1:] == other[1:] and (one[0] == other[0] or ANY_ADDRESS in (one[0], other[0]))
 
 
-def host_ports(pod: JsonObject) -> frozenset[tuple[str, str, int]]:
-    """(address, protocol, port) of every port this pod takes on the host."""
+def host_ports(pod: JsonObject) -> frozenset[HostPort]:
+    """Every port this pod takes on the host."""
     host_network = identity.is_host_network(pod)
     taken = set()
     for container in identity.containers(pod):
         for port in container.get("ports") or []:
             number = port.get("hostPort") or (port["containerPort"] if host_network else 0)
             if number:
-                address = port.get("hostIP") or "0.0.0.0"
+                address = port.get("hostIP") or ANY_ADDRESS
                 taken.add((address, port.get("protocol") or "TCP", int(number)))
     return frozenset(taken)
