@@ -22,6 +22,7 @@ from winkube.client.informer import Informer, InformerPool
 from winkube.client.resource import Resource
 from winkube.client.rest import ApiClient
 from winkube.controllers.config import ControllerConfig
+from winkube.controllers.node.patch import NodePatches
 
 CONFLICT_SECONDS: Final = 0.02
 
@@ -35,6 +36,10 @@ class Context:
     recorder: EventRecorder
     config: ControllerConfig = field(default_factory=ControllerConfig)
     clock: Clock = field(default_factory=SystemClock)
+    node_patches: NodePatches = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "node_patches", NodePatches(self.client))
 
 
 class Controller(ABC):

@@ -1,6 +1,9 @@
 """Simulated nodes: pods live on them as on real ones."""
 
+import asyncio
 from typing import Any
+
+import pytest
 
 from winkube.api.errors import ForbiddenError
 from winkube.base.clock import SystemClock
@@ -11,6 +14,7 @@ from winkube.kubelet.simulated.fleet import STATE, SimulatedNodes
 from winkube.kubelet.simulated.life import Life
 from winkube.kubelet.simulated.node import NodeSpec
 from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_clock import FakeClock
 from winkube.testing.tasks import eventually, running
 
 NOW = 1_700_000_000.0
@@ -141,6 +145,34 @@ async def test_nodes_register_with_their_system_and_renew_leases() -> None:
     assert windows["metadata"]["labels"]["node.kubernetes.io/windows-build"] == "10.0.20348"
     assert windows["status"]["nodeInfo"]["operatingSystem"] == "windows"
     assert windows["status"]["capacity"]["cpu"] == "1"
+
+
+class _Renewals(FakeApi):
+    """Counts updates of leases."""
+
+    renewals = 0
+
+    async def update(self, resource: Resource, obj: JsonObject, **options: Any) -> JsonObject:
+        self.renewals += resource == LEASES
+        return await super().update(resource, obj, **options)
+
+
+async def test_a_lease_is_renewed_when_it_is_time_and_not_right_after_it_was_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("winkube.kubelet.simulated.fleet._TICK_SECONDS", 0.0)
+    clock = FakeClock()
+    api = _Renewals(clock=clock)
+    made = SimulatedNodes(api, specs(), clock=clock, renew_seconds=10.0)
+    async with running(made.run()):
+        await made.ready.wait()
+        await eventually(lambda: len(api.all(LEASES)) == 2)
+        clock.advance(9.0)
+        for _ in range(100):  # many looks at who is due
+            await asyncio.sleep(0)
+        assert api.renewals == 0
+        clock.advance(2.0)
+        await eventually(lambda: api.renewals == 2)
 
 
 async def test_a_bound_pod_runs_and_goes_when_deleted() -> None:

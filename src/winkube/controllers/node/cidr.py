@@ -9,6 +9,7 @@ from winkube.api.meta import is_deleting, name_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.node.patch import NODE_WORKERS
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -75,7 +76,7 @@ class NodeCidrController(Controller):
 
     name = "node-ipam-controller"
     event_source = "cidrAllocator"
-    workers = 30
+    workers = NODE_WORKERS
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -122,4 +123,4 @@ class NodeCidrController(Controller):
             self._given[key] = [found]
         networks = [str(network) for network in self._given[key]]
         spec = {"podCIDR": networks[0], "podCIDRs": networks}
-        await self.client.patch(NODES, key, {"spec": spec})
+        await self.context.node_patches.patch(key, {"spec": spec})

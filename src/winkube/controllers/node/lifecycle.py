@@ -17,6 +17,7 @@ from winkube.client.resource import LEASES, NODES, PODS
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.indexes import NODE, add_node_index
 from winkube.controllers.node.health import Pulse, plan_taints, plan_unknown, pulse_of
+from winkube.controllers.node.patch import NODE_WORKERS
 from winkube.controllers.pods import is_ready, observed
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
@@ -25,6 +26,7 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 class NodeLifecycleController(Controller):
     name = "node-lifecycle-controller"
     event_source = "node-controller"
+    workers = NODE_WORKERS
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -34,6 +36,7 @@ class NodeLifecycleController(Controller):
         add_node_index(self._pods)
         self._pulses: dict[str, Pulse] = {}
         self._known: dict[str, JsonObject] = {}
+        context.node_patches.take_along(self._untaint)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -54,18 +57,31 @@ class NodeLifecycleController(Controller):
         if key not in self._known:
             self._say_of(node, "RegisteredNode", "Registered Node {} in")
         self._known[key] = node
+        if self.context.node_patches.is_behind(node):
+            return
         if self._is_silent(key, node):
             node = await self._mark_unknown(node)
-        taints = plan_taints(node, self.clock.now(), evict=not self._all_silent())
-        if taints is not None:
-            body = {
-                "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
-                "spec": {"taints": taints or None},
-            }
-            await self.client.patch(NODES, key, body)
+        change = self._taint(node)
+        if change is not None:
+            await self.context.node_patches.patch(key, change)
         ready = get_condition(node, "Ready")
         if ready is not None and ready.get("status") != "True":
             await self._mark_pods(key)
+
+    def _taint(self, node: JsonObject) -> JsonObject | None:
+        taints = plan_taints(node, self.clock.now(), evict=not self._all_silent())
+        if taints is None:
+            return None
+        version = {"resourceVersion": node["metadata"]["resourceVersion"]}
+        return {"metadata": version, "spec": {"taints": taints or None}}
+
+    def _untaint(self, key: str) -> JsonObject | None:
+        """What a patch of a healthy node takes along: a new one has a taint that only we remove."""
+        node = self._nodes.get(key)
+        ready = get_condition(node, "Ready") if node is not None else None
+        if node is None or ready is None or ready.get("status") != "True":
+            return None
+        return self._taint(node)
 
     def _say_of(self, node: JsonObject | None, reason: str, what: str) -> None:
         if node is not None:

@@ -10,6 +10,7 @@ from winkube.api.meta import annotations_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.node.patch import NODE_WORKERS
 
 ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 # (fewest nodes, most nodes, seconds)
@@ -32,7 +33,7 @@ def next_step(step: int, nodes: int) -> int:
 
 class NodeTtlController(Controller):
     name = "ttl-controller"
-    workers = 1
+    workers = NODE_WORKERS
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -55,6 +56,6 @@ class NodeTtlController(Controller):
             return
         change = {"metadata": {"annotations": {ANNOTATION: self._wanted()}}}
         try:
-            await self.client.patch(NODES, key, change)
+            await self.context.node_patches.patch(key, change)
         except NotFoundError:
             return

@@ -113,6 +113,7 @@ class SimulatedNodes:
         if name in self._unregistered:
             node.object = await self._register(node)
             self._unregistered.discard(name)
+            node.renewed = self._clock.monotonic()
             if not self._unregistered:
                 self._registered.set()
         elif not node.object or _is_stopped(node.object):
@@ -134,14 +135,14 @@ class SimulatedNodes:
             return await self._client.patch(NODES, node.name, status, subresource="status")
 
     async def _beat(self) -> None:
-        """Renew all leases, spread evenly over the interval."""
+        """Renew all leases, spread over the interval as the nodes came."""
         load = len(self._nodes) / _RENEWALS_PER_SECOND
         seconds = min(max(self._renew_seconds, load), _LONGEST_RENEWAL)
-        for number, node in enumerate(self._nodes.values()):
-            node.renewed = self._clock.monotonic() - seconds * number / len(self._nodes)
         while True:
             now = self._clock.monotonic()
             for node in self._nodes.values():
+                if node.name in self._unregistered:
+                    continue  # its first lease comes with it
                 if now - node.renewed >= seconds or (now > node.renewed and node.name in self._ill):
                     node.renewed = now
                     self._registry.add(node.name)
