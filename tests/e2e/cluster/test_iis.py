@@ -150,6 +150,11 @@ def test_windows_own_tools_know_the_suffix_of_the_namespace(iis: Cluster) -> Non
     address = iis.get("svc", "iis")["spec"]["clusterIP"]
     found = iis.kubectl(*words, "nslookup", "iis").stdout
     assert f"Name:    iis.default.svc.cluster.local\nAddress:  {address}" in found.replace("\r", "")
+    # Unlike Windows' resolver, its nslookup appends the suffix to names with a dot as well.
+    record = iis.kubectl(*words, "nslookup", "-type=SRV", "_https._tcp.kubernetes").stdout
+    assert "svr hostname   = kubernetes.default.svc.cluster.local" in record
+    named = iis.kubectl(*words, "nslookup", address).stdout.replace("\r", "")
+    assert f"Name:    iis.default.svc.cluster.local\nAddress:  {address}\n" in named
     settings = iis.kubectl(*words, "ipconfig", "/all").stdout
     assert "   DNS Suffix Search List. . . . . . : default.svc.cluster.local" in settings
     assert "   Connection-specific DNS Suffix  . : default.svc.cluster.local" in settings

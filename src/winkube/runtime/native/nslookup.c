@@ -186,12 +186,13 @@ static int type_number(const char *word)
     return 0;
 }
 
-/* Ask for the name with the suffix when it has no dot, as Windows does, then as it is. */
-static int look_up(const char *name, int type, struct results *r)
+/* Ask for the name with the suffix first, then as it is. Windows' own resolver spares names with a
+ * dot that, its nslookup only those that end with one. */
+static int look_up(const char *name, int whole, int type, struct results *r)
 {
     char full[512];
-    int code, first = type ? type : TYPE_A, dotted = strchr(name, '.') != NULL;
-    if (!dotted && suffix[0]) {
+    int code, first = type ? type : TYPE_A;
+    if (!whole && suffix[0]) {
         snprintf(full, sizeof(full), "%s.%s", name, suffix);
         code = ask(full, first);
         if (code == 0) {
@@ -220,8 +221,8 @@ int wmain(int argc, WCHAR **argv)
 {
     WSADATA wsa;
     struct results r = {0};
-    char name[300] = "", arpa[300];
-    int i, code, type = 0;
+    char name[300] = "", arpa[300], address[300] = "";
+    int i, code, type = 0, whole = 0;
     WSAStartup(MAKEWORD(2, 2), &wsa);
     load_settings();
     for (i = 1; i < argc; i++) {
@@ -240,22 +241,28 @@ int wmain(int argc, WCHAR **argv)
         fprintf(stderr, "*** Default servers are not available\n");
         return 1;
     }
-    if (name[strlen(name) - 1] == '.') name[strlen(name) - 1] = 0;
+    if (name[strlen(name) - 1] == '.') {
+        name[strlen(name) - 1] = 0;
+        whole = 1;
+    }
     print_server();
     if (reverse_name(name, arpa, sizeof(arpa))) {
+        strcpy(address, name);
         strcpy(name, arpa);
         type = TYPE_PTR;
+        whole = 1;
     }
-    code = look_up(name, type, &r);
+    code = look_up(name, whole, type, &r);
     if (code == -1) {
         fprintf(stderr, "*** Request to %s timed-out\n", server_name);
         return 1;
     }
     if (code || !(r.address_count || r.text_count)) {
-        fprintf(stderr, "*** %s can't find %s: %s\n", server_name, name,
+        fprintf(stderr, "*** %s can't find %s: %s\n", server_name, address[0] ? address : name,
                 code == 3 ? "Non-existent domain" : code == 2 ? "Server failed" : "No response from server");
         return 1;
     }
-    print_results(&r);
+    if (address[0]) printf("Name:    %s\nAddress:  %s\n\n", strstr(r.text[0], "name = ") + 7, address);
+    else print_results(&r);
     return 0;
 }
