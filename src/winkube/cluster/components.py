@@ -172,6 +172,7 @@ def _apiserver(state: ClusterState) -> NoReturn:
 
 def _controllers(state: ClusterState) -> NoReturn:
     work_in_batches()
+    from winkube.cluster.health import CONTROLLERS_PORT, SCHEDULER_PORT, Health
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
     from winkube.metrics.config import MetricsConfig
@@ -209,13 +210,11 @@ def _controllers(state: ClusterState) -> NoReturn:
             ApiClient(client_config(state, "scheduler")) as scheduler,
             ApiClient(client_config(state, "metrics-server")) as metrics,
         ):
-            await _run_all(
-                [
-                    ControllerManager(controllers, config).run,
-                    Scheduler(scheduler, SchedulerConfig()).run,
-                    MetricsServer(metrics, metrics_config).run,
-                ]
-            )
+            manager = ControllerManager(controllers, config)
+            placing = Scheduler(scheduler, SchedulerConfig())
+            well = {CONTROLLERS_PORT: manager.ready, SCHEDULER_PORT: placing.ready}
+            measuring = MetricsServer(metrics, metrics_config)
+            await _run_all([manager.run, placing.run, measuring.run, Health(well, pair).run])
 
     tune_collector()
     uvloop.run(main())

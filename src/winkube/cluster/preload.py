@@ -18,6 +18,7 @@ CONTROL: Final = (
     "winkube.controllers.manager",
     "winkube.scheduler.scheduler",
     "winkube.metrics.server",
+    "winkube.cluster.health",
 )
 MODULES: Final = (
     *CONTROL,

@@ -213,6 +213,13 @@ def test_a_drained_node_is_empty_and_comes_back(cluster: Cluster) -> None:
         cluster.kubectl("uncordon", "win-2")
 
 
+def test_every_component_is_well(cluster: Cluster) -> None:
+    found = {each["metadata"]["name"]: each for each in cluster.get("componentstatuses")["items"]}
+    assert set(found) == {"scheduler", "controller-manager", "etcd-0"}
+    for each in found.values():
+        assert each["conditions"] == [{"message": "ok", "status": "True", "type": "Healthy"}]
+
+
 def test_node_ports_that_cannot_be_had_are_explained(cluster: Cluster) -> None:
     create = ("create", "service", "nodeport")
     cluster.kubectl(*create, "first", "--tcp=80", "--node-port=32123")
