@@ -43,6 +43,7 @@ TOOLS: Final = (
     Program("ipconfig.c", f"{_SYSTEM32}/ipconfig.exe", _SOCKETS),
     Program("nslookup.c", f"{_SYSTEM32}/nslookup.exe", _SOCKETS),
     Program("ping.c", f"{_SYSTEM32}/ping.exe", _SOCKETS),
+    Program("powershell.c", f"{_SYSTEM32}/WindowsPowerShell/v1.0/powershell.exe"),
     Program("tar.c", f"{_SYSTEM32}/tar.exe"),
     Program("whoami.c", f"{_SYSTEM32}/whoami.exe"),
 )

@@ -89,6 +89,13 @@ def test_a_command_that_does_not_exist_is_said_in_windows_words(iis: Cluster) ->
     assert "cannot find the file specified" in failed.stdout + failed.stderr
 
 
+def test_powershell_says_that_it_is_not_there(iis: Cluster) -> None:
+    words = ("powershell", "-Command", "Get-Date")
+    done = iis.kubectl("exec", "deploy/iis", "--", *words, check=False)
+    assert done.returncode == 1
+    assert "has no PowerShell" in done.stderr
+
+
 def test_logs_follow_live(iis: Cluster) -> None:
     pod = iis.get("pods", "-l", "app=iis")["items"][0]
     name, node = pod["metadata"]["name"], pod["spec"]["nodeName"]
