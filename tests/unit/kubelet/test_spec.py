@@ -18,7 +18,6 @@ from winkube.kubelet.spec.resources import (
     cpu_shares,
     linux_resources,
     pod_requests,
-    qos_class,
     windows_resources,
 )
 from winkube.kubelet.spec.sandbox import build_sandbox
@@ -106,14 +105,6 @@ def _with_resources(pod_of: Pods, **resources: Any) -> JsonObject:
     return pod_of(containers=[{"name": "main", "resources": resources}])
 
 
-def test_qos_classes(pod_of: Pods) -> None:
-    both = {"cpu": "1", "memory": "1Gi"}
-    assert qos_class(pod_of()) == "BestEffort"
-    assert qos_class(_with_resources(pod_of, limits=both)) == "Guaranteed"
-    assert qos_class(_with_resources(pod_of, requests={"cpu": "1"}, limits=both)) == "Guaranteed"
-    assert qos_class(_with_resources(pod_of, requests={"cpu": "1"})) == "Burstable"
-
-
 def test_linux_limits_become_shares_quota_and_bytes(pod_of: Pods) -> None:
     pod = _with_resources(
         pod_of, requests={"cpu": "250m"}, limits={"cpu": "500m", "memory": "64Mi"}
@@ -143,6 +134,8 @@ def test_init_containers_count_by_their_peak_and_sidecars_add_up(pod_of: Pods) -
         initContainers=[need("side", "1", restartPolicy="Always"), need("step", "3")],
     )
     assert pod_requests(pod) == {"cpu": Fraction(4)}
+    pod["spec"]["resources"] = {"requests": {"cpu": "6"}}
+    assert pod_requests(pod) == {"cpu": Fraction(6)}
 
 
 def test_linux_security_context(pod_of: Pods) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from winkube.api.qos import qos_class
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
 from winkube.kubelet.pod.containerstatus import Inputs, to_container_status
 from winkube.kubelet.pod.state import PodState
-from winkube.kubelet.spec.resources import qos_class
 
 OWN_CONDITIONS: Final = (
     "PodReadyToStartContainers",
@@ -59,7 +59,7 @@ def to_status(pod: JsonObject, inputs: Inputs, around: Surroundings) -> JsonObje
         "hostIPs": [{"ip": around.host_ip}],
         "startTime": old.get("startTime") or to_rfc3339(around.now),
         "containerStatuses": main,
-        "qosClass": old.get("qosClass") or qos_class(pod),
+        "qosClass": old.get("qosClass") or qos_class(pod["spec"]),
     }
     if init:
         status["initContainerStatuses"] = init
@@ -107,7 +107,7 @@ def rejected_status(pod: JsonObject, reason: str, message: str, around: Surround
         "reason": reason,
         "message": f"Pod was rejected: {message}",
         "startTime": old.get("startTime") or to_rfc3339(around.now),
-        "qosClass": old.get("qosClass") or qos_class(pod),
+        "qosClass": old.get("qosClass") or qos_class(pod["spec"]),
         "conditions": old.get("conditions") or [],
     }
 

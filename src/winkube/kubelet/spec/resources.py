@@ -1,9 +1,10 @@
-"""Requests and limits: QoS class, pod totals, and the numbers the runtime enforces."""
+"""Requests and limits: pod totals, and the numbers the runtime enforces."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final
 
+from winkube.api.qos import qos_class
 from winkube.api.quantity import parse_quantity, to_bytes, to_milli
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
@@ -25,26 +26,6 @@ def limits_of(container: JsonObject) -> Mapping[str, Any]:
     return (container.get("resources") or {}).get("limits") or {}
 
 
-def qos_class(pod: JsonObject) -> str:
-    """Guaranteed, Burstable or BestEffort, by CPU and memory of every container."""
-    seen = False
-    guaranteed = True
-    for container in identity.all_containers(pod):
-        requests, limits = requests_of(container), limits_of(container)
-        for resource in ("cpu", "memory"):
-            limit = _amount(limits.get(resource))
-            request = _amount(requests.get(resource, limits.get(resource)))
-            seen = seen or bool(limit or request)
-            guaranteed = guaranteed and bool(limit) and limit == request
-    if not seen:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed else "Burstable"
-
-
-def _amount(value: Any) -> Fraction:
-    return Fraction(0) if value is None else parse_quantity(value)
-
-
 def pod_requests(pod: JsonObject) -> dict[str, Fraction]:
     """What scheduling and admission count: sidecars add up, init steps count by their peak."""
     total: dict[str, Fraction] = {}
@@ -64,11 +45,14 @@ def pod_requests(pod: JsonObject) -> dict[str, Fraction]:
             peak[resource] = max(peak.get(resource, Fraction(0)), amount)
     for resource, amount in peak.items():
         total[resource] = max(total.get(resource, Fraction(0)), amount)
+    # Requests of the pod as a whole replace the sum (KEP-2837).
+    total.update(_requests(pod["spec"]))
     _add(total, {k: parse_quantity(v) for k, v in (pod["spec"].get("overhead") or {}).items()})
     return total
 
 
 def _requests(container: JsonObject) -> dict[str, Fraction]:
+    """Of a container, or of what a pod asks for as a whole."""
     merged = {**limits_of(container), **requests_of(container)}
     return {resource: parse_quantity(amount) for resource, amount in merged.items()}
 
@@ -99,7 +83,7 @@ def cpu_shares(milli: int) -> int:
 
 
 def oom_score(pod: JsonObject, container: JsonObject, memory_capacity: int) -> int:
-    quality = qos_class(pod)
+    quality = qos_class(pod["spec"])
     if quality == "Guaranteed":
         return -997
     if quality == "BestEffort":
