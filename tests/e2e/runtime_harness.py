@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from winkube.runtime.config import RuntimeConfig
-from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.server import CriServer
+from winkube.testing.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.wire import cri
 from winkube.wire.cri_client import CriClient, CriError
 

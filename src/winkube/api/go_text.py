@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -75,6 +76,11 @@ def quoted(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_escaped, text))}"'
+
+
+def quoted_list(texts: Iterable[str]) -> str:
+    """As ``%q`` of several texts."""
+    return f"[{' '.join(map(quoted, texts))}]"
 
 
 def _escaped(char: str) -> str:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from winkube.api.errors import BadRequestError, UndecodableError
 from winkube.api.kinds import KINDS, Kind
+from winkube.api.patch import json_name
 from winkube.base.types import JsonObject
 
 _SUMMARY: Final = 30
@@ -16,7 +17,6 @@ _INTERNAL: Final = {
     "events.k8s.io": "core",
     "rbac.authorization.k8s.io": "rbac",
 }
-_JSON_NAMES: Final = {list: "array", str: "string", bool: "bool", dict: "object"}
 _HEADER: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
     'Kind string "json:\\"kind,omitempty\\"" }'
@@ -40,17 +40,13 @@ def header_fault(document: Any) -> str | None:
     """Why kind and version cannot even be read; None when they can."""
     said = "couldn't get version/kind; json parse error: json: cannot unmarshal"
     if not isinstance(document, dict):
-        return f"{said} {_json_name(document)} into Go value of type {_HEADER}"
+        return f"{said} {json_name(document)} into Go value of type {_HEADER}"
     for name in ("apiVersion", "kind"):
         value = document.get(name)
         if value is not None and not isinstance(value, str):
-            return f"{said} {_json_name(value)} into Go struct field .{name} of type string"
+            return f"{said} {json_name(value)} into Go struct field .{name} of type string"
     version = document.get("apiVersion") or ""
     return f"unexpected GroupVersion string: {version}" if version.count("/") > 1 else None
-
-
-def _json_name(value: Any) -> str:
-    return _JSON_NAMES.get(type(value), "number")
 
 
 def check_type(kind: Kind, obj: JsonObject) -> None:

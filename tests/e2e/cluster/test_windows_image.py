@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.harness import Cluster, eventually
 from tests.e2e.runtime_harness import PASSWORD, USER, closed_registry, push
 
-from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.model import ImageConfig
+from winkube.testing.archive import ArchiveFile, ArchiveImage, write_archive
 
 pytestmark = pytest.mark.root
 

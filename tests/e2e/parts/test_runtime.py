@@ -21,10 +21,10 @@ from winkube.cni.install import install_plugins
 from winkube.linux import cgroup, mount, netns
 from winkube.runtime.backend import RuntimeStreams
 from winkube.runtime.config import RuntimeConfig
-from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.runtime.oci.images import ImageService
 from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.server import build_services
+from winkube.testing.archive import ArchiveFile, ArchiveImage, write_archive
 from winkube.testing.hns_host import HnsHost
 from winkube.wire import cri
 from winkube.wire.remotecommand import Streams, TerminalSize

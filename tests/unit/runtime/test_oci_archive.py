@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from winkube.machines.personality import find_personality
-from winkube.runtime.oci.archive import ArchiveFile, ArchiveImage, load_archive, write_archive
+from winkube.runtime.oci.archive import load_archive
 from winkube.runtime.oci.blobs import BlobStore
 from winkube.runtime.oci.errors import ArchiveError
 from winkube.runtime.oci.model import ImageConfig
 from winkube.runtime.oci.unpack import CaseMap, chain_id, open_layer, parse_name
+from winkube.testing.archive import ArchiveFile, ArchiveImage, write_archive
 
 HOST = find_personality("ltsc2019")
 IMAGE = ArchiveImage(

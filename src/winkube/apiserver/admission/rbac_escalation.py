@@ -7,9 +7,10 @@ one. A role's labels say who gathers it, so they are no small change either.
 from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
+from winkube.api.go_text import quoted_list
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.authz import Attributes, Authorizer
-from winkube.apiserver.auth.cover import TooManyRightsError, missing_rights, quoted
+from winkube.apiserver.auth.cover import TooManyRightsError, missing_rights
 from winkube.apiserver.auth.rbac import GROUP
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
@@ -78,7 +79,7 @@ class RbacEscalation:
             user = request.user
             raise _refused(
                 request,
-                f'user "{user.name}" (groups={quoted(user.groups)}) is attempting to grant '
+                f'user "{user.name}" (groups={quoted_list(user.groups)}) is attempting to grant '
                 "RBAC permissions not currently held:\n" + "\n".join(missing),
             )
 

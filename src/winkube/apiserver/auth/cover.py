@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from winkube.api.go_text import quoted_list
 from winkube.apiserver.auth.authz import Rules
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
@@ -49,12 +50,8 @@ class Box:
             ("ResourceNames", self.names),
             ("Verbs", self.verbs),
         )
-        shown = (f"{title}:{quoted(values)}" for title, values in sides if values)
+        shown = (f"{title}:{quoted_list(values)}" for title, values in sides if values)
         return f"{{{', '.join(shown)}}}"
-
-
-def quoted(values: Iterable[str]) -> str:
-    return "[" + " ".join(f'"{value}"' for value in values) + "]"
 
 
 class _Owned:

@@ -16,6 +16,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from winkube.api.go_text import quoted_list
 from winkube.apiserver.auth.user import User, service_account_user
 from winkube.base.clock import Clock, parse_rfc3339
 from winkube.base.errors import WinkubeError
@@ -113,8 +114,8 @@ class TokenAuthority:
         shared = [audience for audience in held if audience in wanted]
         if not shared:
             raise InvalidTokenError(
-                f"token audiences {_quoted(held)} is invalid for the target audiences "
-                f"{_quoted(wanted)}"
+                f"token audiences {quoted_list(held)} is invalid for the target audiences "
+                f"{quoted_list(wanted)}"
             )
         if claims["iss"] == _LEGACY_ISSUER:
             return self._legacy_account(claims, token), shared
@@ -254,10 +255,6 @@ def _issuer_of(token: str) -> str:
     except jwt.PyJWTError as error:
         raise ForeignTokenError(str(error)) from error
     return str(claims.get("iss", ""))
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    return "[" + " ".join(f'"{text}"' for text in texts) + "]"
 
 
 def _b64(data: bytes) -> str:

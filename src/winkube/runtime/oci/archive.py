@@ -1,18 +1,14 @@
-"""Image archives: read what ``docker save`` and OCI tools write, and write OCI archives.
+"""Image archives: read what ``docker save`` and OCI tools write.
 
 Both kinds are tar files. Docker's has ``manifest.json`` naming config and layers by path; OCI's has
 ``index.json`` and blobs by digest. Files inside are copied into the blob store, nothing is
 extracted by its own name.
 """
 
-import gzip
-import hashlib
-import io
 import json
 import tarfile
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,18 +17,14 @@ from winkube.machines.personality import Personality
 from winkube.runtime.oci.blobs import BlobStore
 from winkube.runtime.oci.errors import ArchiveError
 from winkube.runtime.oci.manifest import (
-    MANIFEST_TYPES,
     Descriptor,
     Manifest,
     choose_variant,
     is_index,
     parse_manifest,
 )
-from winkube.runtime.oci.model import ImageConfig, to_config
 
-_LAYER_TYPE: Final = "application/vnd.oci.image.layer.v1.tar+gzip"
-_CONFIG_TYPE: Final = "application/vnd.oci.image.config.v1+json"
-_NAME_KEYS: Final = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
+NAME_KEYS: Final = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
 _DOCUMENT_LIMIT: Final = 8 << 20
 
 
@@ -40,96 +32,6 @@ _DOCUMENT_LIMIT: Final = 8 << 20
 class LoadedImage:
     names: tuple[str, ...]
     manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveFile:
-    """A file of an image we make: its bytes, or a link's target."""
-
-    data: bytes = b""
-    mode: int = 0o644
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveImage:
-    """An image to write: each layer maps paths to files (Windows: below ``Files/``)."""
-
-    name: str
-    config: ImageConfig
-    layers: Sequence[Mapping[str, ArchiveFile]] = field(default_factory=tuple)
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _digest(data: bytes) -> str:
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
-def _add(tar: tarfile.TarFile, name: str, file: ArchiveFile) -> None:
-    info = tarfile.TarInfo(name)
-    info.mode = file.mode
-    if file.link:
-        info.type, info.linkname = tarfile.SYMTYPE, file.link
-        tar.addfile(info)
-        return
-    info.size = len(file.data)
-    tar.addfile(info, io.BytesIO(file.data))
-
-
-def make_layer(files: Mapping[str, ArchiveFile]) -> tuple[bytes, str]:
-    """A compressed layer and its diff id; the same files give the same bytes."""
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        made: set[str] = set()
-        for name, file in sorted(files.items()):
-            parts = name.split("/")
-            for depth in range(1, len(parts)):
-                folder = "/".join(parts[:depth])
-                if folder not in made:
-                    made.add(folder)
-                    info = tarfile.TarInfo(folder)
-                    info.type, info.mode = tarfile.DIRTYPE, 0o755
-                    tar.addfile(info)
-            _add(tar, name, file)
-    return gzip.compress(plain.getvalue(), mtime=0), _digest(plain.getvalue())
-
-
-def write_archive(path: Path, image: ArchiveImage) -> str:
-    """Write an OCI archive with one image; its config's digest, which is the image's id."""
-    layers = [make_layer(files) for files in image.layers]
-    config = _json(to_config(replace(image.config, diff_ids=tuple(d for _, d in layers))))
-    manifest = _json(
-        {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST_TYPES[0],
-            "config": _descriptor(config, _CONFIG_TYPE),
-            "layers": [_descriptor(data, _LAYER_TYPE) for data, _ in layers],
-        }
-    )
-    platform = {"os": image.config.os, "architecture": image.config.architecture}
-    if image.config.os_version:
-        platform["os.version"] = image.config.os_version
-    entry = _descriptor(manifest, MANIFEST_TYPES[0]) | {
-        "platform": platform,
-        "annotations": dict.fromkeys(_NAME_KEYS, image.name),
-    }
-    files = {
-        "oci-layout": _json({"imageLayoutVersion": "1.0.0"}),
-        "index.json": _json({"schemaVersion": 2, "manifests": [entry]}),
-    }
-    for data in (config, manifest, *(data for data, _ in layers)):
-        files[f"blobs/sha256/{_digest(data).removeprefix('sha256:')}"] = data
-    with tarfile.open(path, "w") as tar:
-        for name, data in files.items():
-            _add(tar, name, ArchiveFile(data))
-    return _digest(config)
-
-
-def _descriptor(data: bytes, media_type: str) -> JsonObject:
-    return {"mediaType": media_type, "digest": _digest(data), "size": len(data)}
 
 
 def load_archive(path: Path, blobs: BlobStore, host: Personality) -> list[LoadedImage]:
@@ -202,7 +104,7 @@ class _Archive:
             self._keep(descriptor)
         annotations = entry.get("annotations") or {}
         # A bare tag is what tools write when the archive has no name for its image.
-        names = [annotations[key] for key in _NAME_KEYS if "/" in annotations.get(key, "")]
+        names = [annotations[key] for key in NAME_KEYS if "/" in annotations.get(key, "")]
         return LoadedImage(tuple(dict.fromkeys(names)), manifest)
 
     def load_docker(self) -> list[LoadedImage]:

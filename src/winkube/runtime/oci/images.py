@@ -1,7 +1,6 @@
 """The images of a node: which there are, where their files are, and how more arrive."""
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -26,7 +25,7 @@ from winkube.runtime.oci.manifest import (
     parse_manifest,
 )
 from winkube.runtime.oci.model import Image, ImageConfig, parse_config
-from winkube.runtime.oci.reference import Reference, is_digest, parse_reference
+from winkube.runtime.oci.reference import Reference, digest_of, is_digest, parse_reference
 from winkube.runtime.oci.registry import (
     RegistryClient,
     open_session,
@@ -106,7 +105,7 @@ class ImageService:
 
     async def _pull_from(self, client: RegistryClient, reference: Reference) -> Image:
         data, digest = await client.manifest(reference)
-        top = _digest(data)
+        top = digest_of(data)
         # What the registry says of its own answer is checked like what the user asked for.
         for promised in (reference.digest, digest if is_digest(digest) else ""):
             if promised and top != promised:
@@ -116,8 +115,8 @@ class ImageService:
             variant = choose_variant(document, self._config.personality)
             chosen = replace(reference, digest=variant.digest)
             data, _ = await client.manifest(chosen)
-            if _digest(data) != variant.digest:
-                raise RegistryError(str(chosen), f"the manifest has the digest {_digest(data)}")
+            if digest_of(data) != variant.digest:
+                raise RegistryError(str(chosen), f"the manifest has the digest {digest_of(data)}")
             document = parse_document(data, str(chosen))
         manifest = parse_manifest(document)
         await client.blob(reference.repository, manifest.config, self._blobs)
@@ -219,10 +218,6 @@ def own_layers(manifest: Manifest, config: ImageConfig) -> list[tuple[Descriptor
     pairs = list(zip(manifest.layers, config.diff_ids, strict=True))
     above = pairs[config.base_layers :]
     return [pair for pair in above if not pair[0].is_foreign]
-
-
-def _digest(data: bytes) -> str:
-    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 async def _all(*work: Coroutine[Any, Any, None]) -> None:

@@ -1,5 +1,6 @@
 """Image names: ``[host[:port]/]path[:tag][@digest]`` as Docker and containerd read them."""
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -34,6 +35,10 @@ class Reference:
     def __str__(self) -> str:
         tag = f":{self.tag}" if self.tag else ""
         return self.name + tag + (f"@{self.digest}" if self.digest else "")
+
+
+def digest_of(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def is_digest(text: str) -> bool:
