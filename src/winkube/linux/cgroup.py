@@ -237,3 +237,9 @@ def memory_working_set(path: str) -> int:
     table = _read_table(hierarchies().folder(path, "memory"), "memory.stat")
     inactive = table.get("total_inactive_file", table.get("inactive_file", 0))
     return max(0, memory_usage(path) - inactive)
+
+
+def oom_kills(path: str) -> int:
+    """How many processes of the group the kernel ended because its memory did not suffice."""
+    name = "memory.events" if hierarchies().v2 is not None else "memory.oom_control"
+    return _read_table(hierarchies().folder(path, "memory"), name).get("oom_kill", 0)

@@ -35,6 +35,12 @@ MAIN: Final = "main"  # the name of the first process's orders and report
 _POLL: Final = 0.01
 _START_SECONDS: Final = 90
 _KILL_SECONDS: Final = 20
+# ERROR_COMMITMENT_LIMIT and HCS_E_CONNECTION_TIMEOUT
+_NO_MEMORY: Final = "The paging file is too small for this operation to complete."
+_NO_ANSWER: Final = (
+    "The operation timed out because a response was not received from the virtual machine or "
+    "container."
+)
 _START_FAILED: Final = 128  # the exit code containerd gives a container that never ran
 _LOST: Final = 255
 
@@ -114,8 +120,9 @@ class Lifecycle:
             await self._runc.start(container.id)
             await self._await_report(container, bundle)
         except (MonitorError, CommandError, OSError, TimeoutError) as error:
-            await self._abort(container, str(error))
-            raise StartError(container.id, str(error)) from error
+            words = str(error) or _NO_ANSWER
+            await self._abort(container, words)
+            raise StartError(container.id, words) from error
         except StartError as error:
             await self._abort(container, str(error))
             raise
@@ -159,6 +166,9 @@ class Lifecycle:
                     raise StartError(container.id, report.failure)
                 if report.started:
                     return
+                # Whatever the kernel took, the rest would wait for: Windows refuses in these words.
+                if cgroup.oom_kills(self.cgroup_of(container)):
+                    raise StartError(container.id, _NO_MEMORY)
                 if ended.is_set():
                     raise StartError(container.id, "the container ended before its program began")
                 await asyncio.sleep(_POLL)

@@ -69,6 +69,19 @@ async def test_a_command_that_does_not_exist_fails_the_start(
         assert (status.state, status.reason) == (cri.CONTAINER_EXITED, "StartError")
 
 
+async def test_too_little_memory_fails_the_start_in_windows_words(
+    config: RuntimeConfig, tmp_path: Path
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        limits = cri.WindowsContainerResources(memory_limit_in_bytes=10 << 20)
+        windows = cri.WindowsContainerConfig(resources=limits)
+        container = await pod.create("small", SERVERCORE, "cmd", "/c", "ver", windows=windows)
+        error = await refused(lambda: pod.start(container))
+        assert "The paging file is too small for this operation to complete." in error.message
+        assert (await pod.status(container)).reason == "StartError"
+
+
 async def test_nobody_runs_as_a_user_that_does_not_exist(
     config: RuntimeConfig, tmp_path: Path
 ) -> None:
