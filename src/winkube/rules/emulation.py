@@ -30,11 +30,25 @@ class Emulation:
     test: str = ""  # file::function, which shows that we do as Windows does
     missing: str = ""  # in which way we do not
     apart: str = ""  # why the case does not arise
+    chinese: str = ""  # either of these two
+
+    def reason(self, *, chinese: bool = False) -> str:
+        return self.chinese if chinese else self.missing or self.apart
 
     @property
     def word(self) -> str:
         """yes, no, apart, or nothing."""
         return "yes" if self.test else "no" if self.missing else "apart" if self.apart else ""
+
+
+_UNREAD_HERE: Final = Emulation(
+    apart="winkube's kubelet and kube-proxy read no such file",
+    chinese="winkube 的 kubelet 和 kube-proxy 不读取这样的文件",
+)
+_NO_SUCH_VERSION: Final = Emulation(
+    apart="no cluster of winkube has these versions",
+    chinese="没有 winkube 集群使用这些版本",
+)
 
 
 @cache
@@ -57,9 +71,9 @@ def emulation_of(rule: Rule) -> Emulation:
     if rule.enforced is Enforced.LINT:
         return Emulation()
     if rule.kinds <= _UNREAD:
-        return Emulation(apart="winkube's kubelet and kube-proxy read no such file")
+        return _UNREAD_HERE
     if not any(rule.holds.at(target) for target in emulated_targets()):
-        return Emulation(apart="no cluster of winkube has these versions")
+        return _NO_SUCH_VERSION
     refused = rule.enforced is Enforced.API and rule.effect is Effect.REFUSED
     return Emulation(test=_REFUSED) if refused else Emulation()
 
@@ -77,6 +91,9 @@ def emulated_targets() -> tuple[Target, ...]:
 
 def _parse(entry: Mapping[str, Any]) -> Emulation:
     said = {word: str(entry[word]) for word in _WORDS if entry.get(word)}
-    if len(said) != 1 or set(entry) - {*_WORDS, "rules"}:
+    chinese = str(entry.get("zh") or "")
+    if len(said) != 1 or set(entry) - {*_WORDS, "zh", "rules"}:
         raise DataError(_FILE.name, str(entry)[:60], f"needs rules, and one of {', '.join(_WORDS)}")
-    return Emulation(**said)
+    if bool(chinese) == ("test" in said):
+        raise DataError(_FILE.name, str(entry)[:60], "needs zh exactly where it gives a reason")
+    return Emulation(**said, chinese=chinese)

@@ -24,7 +24,7 @@ def to_lines(rule: Rule, *, chinese: bool = False) -> Iterator[str]:
         ("kinds", ", ".join(sorted(rule.kinds))),
         ("holds", to_holds(rule.holds, chinese=chinese)),
         ("enforced", rule.enforced.value),
-        ("emulated", _emulated(rule)),
+        ("emulated", _emulated(rule, chinese=chinese)),
         ("why", text.message),
         ("do", text.remedy),
         ("fix", f"winkube lint --fix ({rule.fix.do})" if rule.fix else "-"),
@@ -35,10 +35,11 @@ def to_lines(rule: Rule, *, chinese: bool = False) -> Iterator[str]:
         yield f"  {names[key]}: {value}"
 
 
-def _emulated(rule: Rule) -> str:
+def _emulated(rule: Rule, *, chinese: bool) -> str:
     how = emulation_of(rule)
-    said = {"yes": "the same", "no": f"not the same: {how.missing}", "": "-"}
-    return said.get(how.word, f"does not arise: {how.apart}")
+    said = _EMULATED[how.word][chinese]
+    reason = how.reason(chinese=chinese)
+    return f"{said}: {reason}" if reason else said
 
 
 def to_holds(holds: Holds, *, chinese: bool = False) -> str:
@@ -52,6 +53,10 @@ def to_holds(holds: Holds, *, chinese: bool = False) -> str:
     return "; ".join(parts) or ("所有版本" if chinese else "everywhere")
 
 
+_EMULATED: Final = {
+    "yes": ("the same", "行为相同"), "no": ("not the same", "行为不同"),
+    "apart": ("does not arise", "不会出现"), "": ("-", "-"),
+}  # fmt: skip
 _ENGLISH: Final = {
     "severity": "severity", "effect": "effect", "kinds": "kinds", "holds": "holds for",
     "enforced": "enforced by", "emulated": "in winkube's clusters", "why": "why", "do": "do",

@@ -9,8 +9,9 @@ from winkube.facts.node import NodeFeature, node_does
 from winkube.facts.table import load_table
 from winkube.facts.version import Version
 from winkube.rules.emulation import Emulation, emulation_of, load_emulation
+from winkube.rules.explain import to_lines
 from winkube.rules.load import load_rules
-from winkube.rules.model import Enforced
+from winkube.rules.model import Enforced, Rule
 
 ROOT = Path(__file__).parents[3]
 RULES = {rule.id: rule for rule in load_rules()}
@@ -20,6 +21,18 @@ BY_NODES = [rule for rule in RULES.values() if rule.enforced not in (Enforced.AP
 @pytest.mark.parametrize("rule", BY_NODES, ids=lambda rule: rule.id)
 def test_every_rule_that_a_node_enforces_says_whether_ours_does(rule: object) -> None:
     assert emulation_of(rule).word in ("yes", "no", "apart")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", BY_NODES, ids=lambda rule: rule.id)
+def test_a_reason_is_given_in_both_languages(rule: Rule) -> None:
+    how = emulation_of(rule)
+    english, chinese = how.reason(), how.reason(chinese=True)
+    assert bool(english) == bool(chinese) == (how.word in ("no", "apart"))
+    assert english.isascii()
+    assert not chinese.isascii() or not chinese
+    shown = "\n".join(to_lines(rule, chinese=True))
+    assert chinese in shown
+    assert not english or english not in shown
 
 
 def test_no_entry_is_about_a_rule_that_is_not_there_or_needs_none() -> None:
