@@ -102,6 +102,11 @@ class ResourceCache:
         return len(self._items)
 
     @property
+    def changed(self) -> int:
+        """The revision of the last change: whoever remembers it need not look again."""
+        return self._window[-1].revision if self._window else self.expired
+
+    @property
     def watchers(self) -> int:
         return len(self._watchers) + sum(map(len, self._triggered.values()))
 

@@ -73,6 +73,8 @@ def shown_warnings(warnings: Sequence[str]) -> list[str]:
     What no header can say, and would end the connection instead of the answer, is left out too. The
     limits are upstream's (k8s.io/apiserver: pkg/endpoints/filters/warning.go).
     """
+    if not warnings:
+        return []
     texts = [text for text in dict.fromkeys(warnings) if text and not _CONTROL.search(text)]
     lengths = list(itertools.accumulate(map(len, texts)))
     fitting = bisect.bisect_right(lengths, _MAX_WARNINGS)

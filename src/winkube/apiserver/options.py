@@ -1,5 +1,6 @@
 """What a write's query says: dry run, field validation, field manager; and who writes."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -69,8 +70,13 @@ class WriteOptions:
         """Who owns what is written: the name given, or the first word of the client's agent."""
         if self.field_manager:
             return self.field_manager
-        name = self.agent.partition("/")[0].encode()[:_MAX_MANAGER].decode(errors="ignore")
-        return "".join(filter(str.isprintable, name)) or "unknown"
+        return _named_by(self.agent)
+
+
+@functools.lru_cache(maxsize=256)
+def _named_by(agent: str) -> str:
+    name = agent.partition("/")[0].encode()[:_MAX_MANAGER].decode(errors="ignore")
+    return "".join(filter(str.isprintable, name)) or "unknown"
 
 
 def _check_manager(manager: str, problems: Problems) -> None:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from winkube.api.kinds import served_kinds
 from winkube.api.schema import load_schema
+from winkube.apiserver.admission.windows_world import first_windows_node
 from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.compaction import Compaction
@@ -18,6 +19,7 @@ from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.flow_control import FlowControl
 from winkube.apiserver.patience import Patience
+from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.services.records import ServiceRecords
@@ -61,7 +63,7 @@ class ApiServer:
                 flow = FlowControl(parts.registry)
                 tasks.append(group.create_task(flow.run(), name="flow-control"))
                 tasks.append(group.create_task(parts.tracking.run(), name="token-tracking"))
-                tasks.append(group.create_task(_read_rules(), name="windows-rules"))
+                tasks.append(group.create_task(_read_rules(parts.registry), name="windows-rules"))
                 await self._serve(parts)
             finally:
                 for task in tasks:
@@ -101,8 +103,9 @@ class ApiServer:
             await parts.close()
 
 
-async def _read_rules() -> None:
-    """Before the first person writes a pod: it would take longer than all other work for it."""
+async def _read_rules(registry: Registry) -> None:
+    """Before the first person writes a Windows pod: it would take longer than all other work."""
+    await first_windows_node(registry.resources.core("nodes").cache)
     await asyncio.sleep(_RULES_SECONDS)
     await asyncio.to_thread(load_rules)
 

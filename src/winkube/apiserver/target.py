@@ -3,6 +3,7 @@
 The shapes are upstream's (k8s.io/apiserver: pkg/endpoints/request/requestinfo.go).
 """
 
+import functools
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
@@ -41,6 +42,8 @@ def split_url(raw: str) -> tuple[str, dict[str, str]]:
     return path, dict(reversed(pairs))
 
 
+# Controllers write to few collections, again and again.
+@functools.lru_cache(maxsize=1024)
 def parse_target(path: str) -> Target | None:
     """None when the path lies outside /api/<version> and /apis/<group>/<version>."""
     parts = path.strip("/").split("/")

@@ -14,7 +14,6 @@ from typing import Any, Final, NoReturn
 import uvloop
 
 from winkube.base.collector import tune_collector
-from winkube.base.pace import work_in_batches
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
@@ -136,7 +135,6 @@ def _listener(address: str, port: int) -> socket.socket:
 
 
 def _apiserver(state: ClusterState) -> NoReturn:
-    work_in_batches()
     # A socket belongs to the namespace it was opened in: this one answers on the host's loopback.
     on_host = _listener("127.0.0.1", state.api_port)
     netns.enter_netns(netns.netns_path(netns_name(state.spec.name, CONTROL_PLANE)))
@@ -171,7 +169,6 @@ def _apiserver(state: ClusterState) -> NoReturn:
 
 
 def _controllers(state: ClusterState) -> NoReturn:
-    work_in_batches()
     from winkube.cluster.health import CONTROLLERS_PORT, SCHEDULER_PORT, Health
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 import uvloop
 
 from winkube.base.collector import tune_collector
-from winkube.base.pace import work_in_batches
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.testing.keys import Keys
@@ -132,7 +131,6 @@ async def _until_told(work: Coroutine[Any, Any, None]) -> None:
 def main() -> None:
     part, folder, port, *more = sys.argv[1:]
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
-    work_in_batches()
     tune_collector()
     uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port), *more)))
 

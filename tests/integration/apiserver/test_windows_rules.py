@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.apiserver.conftest import Authority, listen, make_config, run_server
+from tests.integration.apiserver.conftest import (
+    Authority,
+    Http,
+    Running,
+    listen,
+    make_config,
+    run_server,
+)
 from tests.upstream.windows_stage import NODE
 
 from winkube.rules.admission.mode import LABEL
@@ -97,9 +104,12 @@ def test_the_nodes_are_followed(kubectl: Callable[..., str], namespace: str, api
 
 
 def test_the_rules_are_read_before_anybody_asks(tmp_path: Path) -> None:
-    config = make_config(tmp_path, Authority(tmp_path), listen())
+    authority, sock = Authority(tmp_path), listen()
     load_rules.cache_clear()
-    with run_server(config):
+    with run_server(make_config(tmp_path, authority, sock)):
+        url, admin = f"https://127.0.0.1:{sock.getsockname()[1]}", ("admin", "kubernetes-admin")
+        server = Running(url, authority, tmp_path, authority.issue(*admin, ("system:masters",)))
+        assert Http(server)("POST", "/api/v1/nodes", NODE).status == 201
         deadline = time.monotonic() + 30
         while not load_rules.cache_info().currsize:
             assert time.monotonic() < deadline

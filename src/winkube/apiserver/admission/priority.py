@@ -1,8 +1,10 @@
 """A pod's priority is the number of its class; and there is one default class at most."""
 
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -15,6 +17,8 @@ class Priority:
 
     def __init__(self, resources: Resources) -> None:
         self._classes = resources.find(_GROUP, "v1", "priorityclasses")
+        # As of a revision of the classes.
+        self._known: tuple[int, JsonObject | None] = (-1, None)
 
     async def admit(self, request: Admission) -> None:
         if not request.is_for("pods") or request.obj is None:
@@ -77,13 +81,15 @@ class Priority:
     def _default(self) -> JsonObject | None:
         if self._classes is None:
             return None
-        # Few classes exist; the text tells most of them apart without parsing.
-        defaults = [
-            obj
-            for item in self._classes.cache.items()
-            if b'"globalDefault":true' in item.data and (obj := item.load()).get("globalDefault")
-        ]
-        return min(defaults, key=lambda obj: obj.get("value", 0), default=None)
+        cache = self._classes.cache
+        if self._known[0] != cache.changed:
+            self._known = cache.changed, _default_of(cache.items())
+        return self._known[1]
+
+
+def _default_of(items: Iterable[Item]) -> JsonObject | None:
+    defaults = [obj for item in items if (obj := item.load()).get("globalDefault")]
+    return min(defaults, key=lambda obj: obj.get("value", 0), default=None)
 
 
 def _keep(spec: JsonObject, old: JsonObject) -> None:

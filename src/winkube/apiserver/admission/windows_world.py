@@ -7,13 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from winkube.api.errors import ExpiredError
-from winkube.apiserver.cache import Change
+from winkube.apiserver.cache import Change, ResourceCache
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources, Served
 from winkube.base.types import JsonObject
 from winkube.rules.admission.cluster import Cluster, WindowsNode, gather, read_node
 
 _WINDOWS: Final = b"windows"
+_LOOK_SECONDS: Final = 3600.0
+
+
+async def first_windows_node(nodes: ResourceCache) -> None:
+    """Wait for it: most that the rules need is needed only then."""
+    while True:
+        with nodes.subscribe() as watcher:
+            items = nodes.items()
+            while not watcher.lagged:
+                if any(_WINDOWS in item.data for item in items):
+                    return
+                items = [change.item for change in await watcher.take(_LOOK_SECONDS)]
 
 
 class RuntimeClasses(Mapping[str, JsonObject]):

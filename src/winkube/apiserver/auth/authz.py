@@ -4,14 +4,13 @@ A decision is about attributes alone; who reads the verdict renders the refusal.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from winkube.apiserver.auth.user import MASTERS, User
 from winkube.base.types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """One question: may this user do this? ``path`` is set for what is not a resource."""
 
     user: User

@@ -65,7 +65,6 @@ class Opinion:
 
 
 _NOTHING: Final = Opinion()
-_SILENCE: Final = Verdict()
 # Clusters of the last moments: nodes come and go.
 _MOST_BENCHES: Final = 8
 
@@ -109,6 +108,8 @@ class WindowsAdmission:
         if question.resource == NAMESPACES:
             return _of_namespace(question)
         is_told = mode.warns and is_person(question.user) and not _is_owned(question.obj)
+        # Where no Windows node is, warnings would be about nothing.
+        is_told = is_told and (mode.enforces or self._world.cluster().has_windows)
         if not is_told and not (mode.enforces and _is_enforced(question)):
             return _NOTHING
         subject = _subject(question)
@@ -121,8 +122,6 @@ class WindowsAdmission:
 
     def _verdict(self, question: Question, subject: Subject, mode: Mode) -> Verdict:
         cluster = self._world.cluster()
-        if not cluster.has_windows and not mode.enforces:
-            return _SILENCE
         if mode.mutates and question.resource != PODS:
             question, subject = self._placed(question, subject)
         document, classes, key = self._asked(question, subject)
