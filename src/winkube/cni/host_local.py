@@ -61,7 +61,9 @@ def add(call: Call) -> Json:
                     cni.GENERIC, f"failed to allocate all requested IPs: {', '.join(requested)}"
                 )
         except CniError:
-            store.release(call.container_id, call.ifname)
+            # Only what this call took: a second ADD must not free the address that is in use.
+            for row in ips:
+                store.free(row["address"].partition("/")[0])
             raise
     routes = [_route(row) for row in ipam.get("routes") or []]
     return {"ips": ips, "routes": routes, "dns": _resolv_conf(str(ipam.get("resolvConf") or ""))}

@@ -62,7 +62,10 @@ class Reservations:
 
     def release(self, container_id: str, ifname: str) -> None:
         for address in self.of(container_id, ifname):
-            os.unlink(self._path(address))  # noqa: PTH108
+            self.free(address)
+
+    def free(self, address: str) -> None:
+        os.unlink(self._path(address))  # noqa: PTH108
 
     def _path(self, address: str) -> str:
         return f"{self._folder}/{address.replace(':', '_')}"

@@ -61,6 +61,10 @@ def test_the_same_interface_twice_is_an_error_and_keeps_nothing_else(tmp_path: P
     code, error = call("ADD", document, "a")
     assert code == 1
     assert "10.244.1.2 has been allocated to a, duplicate allocation is not allowed" in error["msg"]
+    # It is still the first one's: nobody else may get it.
+    assert call("CHECK", document, "a") == (0, {})
+    assert [address(document, name)[-4] for name in "bcde"] == ["3", "4", "5", "6"]
+    assert call("ADD", document, "f")[0] == 1
 
 
 def test_a_requested_address_is_given_or_refused(tmp_path: Path) -> None:
