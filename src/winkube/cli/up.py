@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from winkube.cluster.state import ClusterState
 
 
-def up(
+def up(  # noqa: PLR0913, PLR0917 - one per option
+    context: typer.Context,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="A cluster file.")] = None,
     name: Annotated[str, typer.Option("--name", "-n", help="The cluster's name.")] = "",
     linux: Annotated[int | None, typer.Option(help="Linux nodes (1 if not said).")] = None,
@@ -27,16 +28,15 @@ def up(
     kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
 ) -> None:
     """Start a cluster with Linux and Windows nodes."""
-    from winkube.cluster.daemon import prepared_supervisor
+    from winkube.cluster import lifecycle
+    from winkube.cluster.daemon import spawn_supervisor
 
     spec = _spec(file, name, linux, windows, windows_version)
-    with prepared_supervisor() as start:
-        from winkube.cluster import lifecycle
-
-        if file is not None or windows_version or (linux, windows) != (None, None):
-            lifecycle.check_unchanged(home(), spec)
-        steps = TerminalSteps()
-        state = lifecycle.up(home(), spec, steps, SystemClock(), start)
+    if file is not None or windows_version or (linux, windows) != (None, None):
+        lifecycle.check_unchanged(home(), spec)
+    steps = TerminalSteps()
+    start = context.obj or spawn_supervisor  # the program has prepared one beforehand
+    state = lifecycle.up(home(), spec, steps, SystemClock(), start)
     if kubeconfig:
         lifecycle.merge_kubeconfig(state, kubeconfig_path())
     _say_what_next(state, steps.elapsed, kubeconfig=kubeconfig)

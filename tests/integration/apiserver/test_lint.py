@@ -3,7 +3,7 @@ import json
 from tests.integration.apiserver.conftest import Kubectl, Running
 from typer.testing import CliRunner
 
-from winkube.cli.main import app
+from winkube.cli.app import app
 
 DEPLOYMENT = """\
 apiVersion: apps/v1

@@ -63,3 +63,19 @@ def test_the_prepared_supervisor_of_a_command_goes_without_a_trace(
         assert time.monotonic() < deadline, f"{_holders(said)} did not go"
         os.sched_yield()
     assert said.read_text() == ""
+
+
+def test_an_up_that_is_refused_says_only_why(tmp_path: Path) -> None:
+    env = {
+        **os.environ,
+        "WINKUBE_HOME": str(tmp_path / "lib"),
+        "WINKUBE_RUN": str(tmp_path / "run"),
+    }
+    argv = [sys.executable, "-m", "winkube", "up", "--name", "No_Name"]
+    # The end of its output is the end of the supervisor that was being prepared, too.
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=_SECONDS * 3)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("winkube: cluster name 'No_Name' is not valid")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from winkube.cli.main import app
+from winkube.cli.app import app
 
 POD = """\
 apiVersion: v1

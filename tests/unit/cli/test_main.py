@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from winkube.base.errors import WinkubeError
 from winkube.base.paths import Home
-from winkube.cli.main import app
+from winkube.cli.app import app
 from winkube.cli.outcome import tell_errors
 from winkube.cluster.lifecycle import check_unchanged
 from winkube.cluster.spec import ClusterSpec, plan_nodes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from winkube.cli.main import app
+from winkube.cli.app import app
 
 PAGES = Path(__file__).parents[3] / "docs" / "commands"
 

@@ -7,7 +7,7 @@ import yaml
 from cryptography import x509
 from typer.testing import CliRunner
 
-from winkube.cli.main import app
+from winkube.cli.app import app
 
 runner = CliRunner()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import typer
 import yaml
 
-from winkube.cli.main import app
+from winkube.cli.app import app
 
 ROOT = Path(__file__).parents[3]
 
