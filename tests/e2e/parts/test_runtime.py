@@ -30,6 +30,7 @@ from winkube.wire import cri
 from winkube.wire.remotecommand import Streams, TerminalSize
 
 pytestmark = pytest.mark.root
+CONTROL_C_EXIT = 0xC000013A - (1 << 32)  # an exit code is a signed number in CRI
 SERVERCORE = "mcr.microsoft.com/windows/servercore:ltsc2019"
 
 IIS = "mcr.microsoft.com/windows/servercore/iis"
@@ -124,6 +125,23 @@ async def test_iis_serves_its_page_and_writes_an_access_log(
             await client.call("StopContainer", request)
         assert (await pod.wait(container)).exit_code == 0
         assert " GET / - 80 - " in pod.output("iis")
+
+
+@pytest.mark.parametrize(
+    "command", [("ping", "-t", "127.0.0.1"), ("cmd", "/c", "ping -t 127.0.0.1")]
+)
+async def test_a_program_ended_by_a_shutdown_did_not_succeed(
+    config: RuntimeConfig, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    async with serving(config) as client:
+        pod = await Pod(client, tmp_path / "logs").run()
+        container = await pod.create("ping", SERVERCORE, *command)
+        await pod.start(container)
+        request = cri.StopContainerRequest(container_id=container, timeout=20)
+        async with asyncio.timeout(15):  # told to shut down, it does not wait for the kill
+            await client.call("StopContainer", request)
+        status = await pod.wait(container)
+        assert (status.exit_code, status.reason) == (CONTROL_C_EXIT, "Error")
 
 
 async def test_an_exec_has_its_own_streams_and_exit_code(

@@ -6,6 +6,7 @@ from winkube.machines.personality import find_personality
 from winkube.machines.wine.errors import ModuleError
 from winkube.machines.wine.messages import MESSAGES
 from winkube.machines.wine.module import (
+    always_jump,
     messages_of,
     remove_jump,
     replace_constants,
@@ -92,6 +93,15 @@ def test_a_jump_becomes_nothing_where_it_is_the_only_one() -> None:
     for other in (code + code, changed):
         with pytest.raises(ModuleError):
             remove_jump(other, b"before", b"after")
+
+
+def test_a_jump_is_always_taken_where_it_is_the_only_one() -> None:
+    code = b"\x90before\x76\x08call\n\x03\x04\x05after\x90"
+    changed = always_jump(code, b"before", rb"call.{4}after")
+    assert changed == code.replace(b"\x76", b"\xeb")
+    for other in (code + code, changed):
+        with pytest.raises(ModuleError):
+            always_jump(other, b"before", rb"call.{4}after")
 
 
 def test_a_number_is_treated_like_another() -> None:

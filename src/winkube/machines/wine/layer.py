@@ -35,7 +35,7 @@ _VERSION_KEYS: Final = (
     "Software\\Microsoft\\Windows NT\\CurrentVersion",
     "Software\\Wow6432Node\\Microsoft\\Windows NT\\CurrentVersion",
 )
-_EDITION: Final = 14  # raise it when the values below change
+_EDITION: Final = 15  # raise it when the values below change
 
 
 def plan_changes(personality: Personality) -> registry.Changes:

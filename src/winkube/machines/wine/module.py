@@ -53,6 +53,17 @@ def remove_jump(image: bytes, before: bytes, after: bytes) -> bytes:
     return _NO_OPERATION.join(jumps.split(image))
 
 
+def always_jump(image: bytes, before: bytes, after: bytes) -> bytes:
+    """Take the short conditional jump between these instructions, which must occur just once.
+
+    ``after`` is a pattern: the addresses in it are the linker's.
+    """
+    jumps = re.compile(rb"(?s)(?<=%s)\x76(?=.%s)" % (re.escape(before), after))
+    if len(jumps.findall(image)) != 1:
+        raise ModuleError("the instructions to change are not there, or more than once")
+    return jumps.sub(b"\xeb", image)
+
+
 def treat_alike(image: bytes, code: int, like: int, instead_of: int) -> bytes:
     """Let a function that tells numbers apart treat ``code`` as it treats ``like``.
 

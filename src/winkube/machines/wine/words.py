@@ -6,6 +6,7 @@ from typing import Final
 from winkube.machines.personality import Personality
 from winkube.machines.wine.messages import MESSAGES
 from winkube.machines.wine.module import (
+    always_jump,
     remove_jump,
     replace_constants,
     replace_messages,
@@ -62,11 +63,23 @@ def plan_constants() -> Modules:
             for old, new in pairs:
                 image = replace_constants(image, old, new)
             # One file has one plan: the later of two would undo the earlier.
-            return replace_messages(image, MESSAGES) if path == _SPEAKER else image
+            return _change_speaker(image) if path == _SPEAKER else image
 
         return change
 
     return {path: to_change(path, pairs) for path, pairs in _CONSTANTS.items()}
+
+
+def _change_speaker(image: bytes) -> bytes:
+    """Windows' words; and a program that a shutdown ends has Ctrl+C's exit code, as on Windows.
+
+    Wine gives it code 0: a pod that was told to stop would have succeeded, and so would its Job.
+    """
+    is_break = bytes.fromhex("83fb01")
+    exit_with_0 = rb"\x31\xc9\xff\x15.{4}"
+    exit_as_for_ctrl_c = rb"\xb9\x3a\x01\x00\xc0\xff\x15"
+    image = always_jump(image, is_break, exit_with_0 + exit_as_for_ctrl_c)
+    return replace_messages(image, MESSAGES)
 
 
 def plan_prefixes() -> Modules:
