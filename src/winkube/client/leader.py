@@ -65,21 +65,26 @@ class LeaderElector:
 
     async def _acquire(self) -> None:
         while True:
-            if await self._try():
+            if await self._try(self._config.renew_seconds):
                 return
             await asyncio.sleep(self._config.retry_seconds)
 
     async def _renew(self) -> None:
-        last = self._clock.monotonic()
-        while self._clock.monotonic() - last < self._config.renew_seconds:
+        """Until it fails for too long, counted from the beginning of the last request that did not.
+
+        A request that hangs is given no more than the time that is left: the lease may run out.
+        """
+        deadline = self._clock.monotonic() + self._config.renew_seconds
+        while self._clock.monotonic() < deadline:
             await asyncio.sleep(self._config.retry_seconds)
-            if await self._try():
-                last = self._clock.monotonic()
+            began = self._clock.monotonic()
+            if began < deadline and await self._try(deadline - began):
+                deadline = began + self._config.renew_seconds
         raise LeadershipLostError(self._config.name)
 
-    async def _try(self) -> bool:
+    async def _try(self, seconds: float) -> bool:
         try:
-            async with asyncio.timeout(self._config.renew_seconds):
+            async with asyncio.timeout(seconds):
                 return await self._take_or_renew()
         except (ConflictError, AlreadyExistsError):
             return False

@@ -1,7 +1,9 @@
 import asyncio
 
+from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
 from winkube.client.leader import LeaderConfig, LeaderElector
-from winkube.client.resource import LEASES
+from winkube.client.resource import LEASES, Resource
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.fake_clock import FakeClock
 from winkube.testing.tasks import eventually, running
@@ -55,6 +57,44 @@ async def test_leader_that_cannot_renew_stops_its_work() -> None:
         clock.advance(11)
         await asyncio.wait_for(stopped.wait(), 2)
         assert not leader.leading
+
+
+class Stuck(FakeApi):
+    """Its second renewal fails almost too late, and no later one is ever answered."""
+
+    def __init__(self, late: FakeClock) -> None:
+        super().__init__()
+        self._late, self._updates = late, 0
+
+    async def update(
+        self, resource: Resource, obj: JsonObject, *, subresource: str | None = None
+    ) -> JsonObject:
+        self._updates += 1
+        if self._updates == 2:
+            self._late.advance(9.9)
+            raise TransportError("server", "late")
+        if self._updates > 2:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._late.advance(0.1)
+        return await super().update(resource, obj, subresource=subresource)
+
+
+async def test_a_request_that_hangs_does_not_outlive_the_lease() -> None:
+    clock = FakeClock()
+    leader = candidate(Stuck(clock), "one", clock)
+    stopped = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with running(leader.run(work)):
+        # Far less than the ten seconds that a request may take while there is time.
+        await asyncio.wait_for(stopped.wait(), 5)
 
 
 async def test_released_lease_is_free_at_once() -> None:
