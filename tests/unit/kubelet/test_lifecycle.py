@@ -173,6 +173,28 @@ async def test_a_sidecar_starts_first_and_stops_last(node: Any, pod_of: Pods) ->
         assert stopped[0] > stopped[1]
 
 
+async def test_the_hook_of_a_sidecar_does_not_wait_for_its_turn(node: Any, pod_of: Pods) -> None:
+    hook = {"preStop": {"exec": {"command": ["bye"]}}}
+    sidecar = {"name": "side", "restartPolicy": "Always", "lifecycle": hook}
+    running: list[list[str]] = []
+
+    def seen(command: list[str]) -> tuple[int, str]:
+        running.append(node.cri.running())
+        node.cri.exit("main", 0)
+        return 0, ""
+
+    node.cri.exec_results["side"] = seen
+    # The main container takes all the time it may, unless the sidecar's hook tells it to end.
+    node.cri.stop_delay = 60
+    async with node.up():
+        node.create(pod_of(initContainers=[sidecar], terminationGracePeriodSeconds=60))
+        await node.until(lambda: node.condition("Ready") == "True")
+        await node.api.delete(PODS, "web", namespace="default")
+        await node.until(lambda: bool(running))
+        assert running == [["main", "side"]]
+        await node.api.delete(PODS, "web", namespace="default", options={"gracePeriodSeconds": 0})
+
+
 async def test_a_pod_past_its_deadline_fails(node: Any, pod_of: Pods) -> None:
     async with node.up():
         node.create(pod_of(activeDeadlineSeconds=1))

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,8 +32,12 @@ class Stopper:
         *,
         message: str,
         grace: int,
+        after: Collection[asyncio.Task[None]] = (),
     ) -> None:
-        """Stop one container; ``message`` is what the Killing event says."""
+        """Stop one container; ``message`` is what the Killing event says.
+
+        Its hook runs at once; it is stopped when ``after`` are, if there is time left for that.
+        """
         reference = identity.to_reference(pod, container)
         self.tools.recorder.record(reference, "Normal", "Killing", message)
         self.tools.heat()
@@ -41,6 +45,9 @@ class Stopper:
         if container is not None and grace > 0:
             await self._pre_stop(pod, container, container_id, grace)
         left = grace - int(self.tools.clock.monotonic() - began)
+        if after and left > 0:
+            await asyncio.wait(after, timeout=left)
+            left = grace - int(self.tools.clock.monotonic() - began)
         await self._stop(container_id, max(left, MIN_GRACE))
 
     async def _stop(self, container_id: str, grace: int) -> None:
@@ -74,21 +81,18 @@ class Stopper:
             text = "PreStopHook failed"
             self.tools.recorder.record(reference, "Warning", "FailedPreStopHook", text)
 
-    async def stop_pod(self, pod: JsonObject, state: PodState, grace: Callable[[], int]) -> None:
-        """Main containers together, then sidecars last to first, then the sandboxes.
-
-        ``grace`` is asked again for each group: a second deletion may shorten it meanwhile.
-        """
-        began = self.tools.clock.monotonic()
-        for group in _kill_groups(pod, state):
-            spent = int(self.tools.clock.monotonic() - began)
-            async with asyncio.TaskGroup() as tasks:
-                for record in group:
-                    spec = identity.find_container(pod, record.name)
+    async def stop_pod(self, pod: JsonObject, state: PodState, grace: int) -> None:
+        """Main containers together, then sidecars last to first, then the sandboxes."""
+        async with asyncio.TaskGroup() as tasks:
+            before: list[asyncio.Task[None]] = []
+            for group in _kill_groups(pod, state):
+                before += [
                     tasks.create_task(
-                        self._kill_quietly(pod, spec, record, max(grace() - spent, 0)),
+                        self._kill_quietly(pod, record, grace, tuple(before)),
                         name=f"kill-{record.name}",
                     )
+                    for record in group
+                ]
         for sandbox in state.sandboxes:
             if sandbox.ready:
                 await self.tools.cri.call(
@@ -96,12 +100,17 @@ class Stopper:
                 )
 
     async def _kill_quietly(
-        self, pod: JsonObject, spec: JsonObject | None, record: Container, grace: int
+        self,
+        pod: JsonObject,
+        record: Container,
+        grace: int,
+        after: Collection[asyncio.Task[None]],
     ) -> None:
+        spec = identity.find_container(pod, record.name)
+        message = f"Stopping container {record.name}"
         # StopPodSandbox, next, kills what is left and reports the failure that counts.
         with contextlib.suppress(CriError):
-            message = f"Stopping container {record.name}"
-            await self.kill(pod, spec, record.id, message=message, grace=grace)
+            await self.kill(pod, spec, record.id, message=message, grace=grace, after=after)
 
     async def remove_pod(self, sandboxes: Sequence[Sandbox]) -> None:
         """Remove sandboxes with all their containers; absent is fine."""

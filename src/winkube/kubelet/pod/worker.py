@@ -248,9 +248,8 @@ class PodWorker:
 
     async def _stop_all(self) -> None:
         async with self._interruptible():
-            await self._stopper.stop_pod(
-                self.pod, self.state, lambda: identity.grace_seconds(self.pod)
-            )
+            # A deletion that asks for less time interrupts this, and it begins anew.
+            await self._stopper.stop_pod(self.pod, self.state, identity.grace_seconds(self.pod))
         self.state = await self._tools.reader.read(self.uid)
 
     async def _stop_leftovers(self) -> None:
