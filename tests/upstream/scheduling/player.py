@@ -6,6 +6,7 @@ times, how often an event was seen.
 """
 
 import asyncio
+import functools
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -43,6 +44,14 @@ RESOURCES: Final = {
     "PodDisruptionBudget": PODDISRUPTIONBUDGETS,
     "PersistentVolumeClaim": PERSISTENTVOLUMECLAIMS,
     "PersistentVolume": PERSISTENTVOLUMES,
+}
+PROBE_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+PROBE: Final = {
+    "metadata": {"generateName": "probe-"},
+    "spec": {
+        "nodeSelector": {"fits": "nowhere"},
+        "containers": [{"name": "c", "image": "none"}],
+    },
 }
 PROTECTED: Final = (PERSISTENTVOLUMECLAIMS, PERSISTENTVOLUMES)
 PRIORITIES: Final = {"low": 1, "mid": 5, "high": 10, "top": 20}
@@ -89,6 +98,7 @@ class Player:
         self._client = client
         self._quiet = quiet
         self._prefix = prefix
+        self._probes = f"{prefix}-probes"
         self._pods = Informer(client, PODS)
         self._events = Informer(client, EVENTS)
         self._changed = time.monotonic()
@@ -105,6 +115,7 @@ class Player:
             for resource, obj in SHARED:
                 with suppress(AlreadyExistsError):
                     await self._client.create(resource, obj)
+            await self._add_namespace(self._probes)
             await self._pods.synced.wait()
             await self._events.synced.wait()
             yield self
@@ -113,26 +124,58 @@ class Player:
 
     async def play(self, scenario: Scenario, number: int) -> Json:
         namespace = f"{self._prefix}-{number}"
-        labels = {"team": "t"}
-        await self._client.create(NAMESPACES, {"metadata": {"name": namespace, "labels": labels}})
-        with suppress(AlreadyExistsError):
-            await self._client.create(
-                SERVICEACCOUNTS, {"metadata": {"name": "default"}}, namespace=namespace
-            )
+        await self._add_namespace(namespace)
         try:
             for node in scenario.nodes:
                 await self._add_node(node)
             for obj in scenario.before:
                 await self._create(obj, namespace)
+            if scenario.nodes:
+                await self._await_nodes(len(scenario.nodes))
             return await self._steps(scenario, namespace)
         finally:
             await self._clear(scenario, namespace)
+
+    async def _add_namespace(self, name: str) -> None:
+        labels = {"team": "t"}
+        await self._client.create(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
+        with suppress(AlreadyExistsError):
+            await self._client.create(
+                SERVICEACCOUNTS, {"metadata": {"name": "default"}}, namespace=name
+            )
 
     async def _add_node(self, node: Json) -> None:
         """Servers taint new nodes as not ready, and a node controller would see that they are."""
         made = await self._client.create(NODES, node)
         spec = {**made["spec"], "taints": node["spec"].get("taints") or []}
         await self._client.update(NODES, {**made, "spec": spec})
+
+    async def _await_nodes(self, count: int) -> None:
+        """Wait until the scheduler has heard of these nodes: it may hear of a later pod first.
+
+        A pod that fits nowhere is told how many nodes there are and what is wrong with them.
+        """
+        for seconds in PROBE_SECONDS:
+            made = await self._client.create(PODS, PROBE, namespace=self._probes)
+            knows = functools.partial(self._knows_nodes, made["metadata"]["name"], count)
+            told = True
+            try:
+                await eventually(knows, seconds=seconds)
+            except TimeoutError:
+                # What it was told before it is not told again for long: another one asks.
+                told = False
+            await self._delete(made["metadata"]["name"], self._probes)
+            if told:
+                return
+
+    def _knows_nodes(self, name: str, count: int) -> bool:
+        said = [
+            condition.get("message", "")
+            for pod in self._pods_of(self._probes)
+            if pod["metadata"]["name"] == name
+            for condition in (pod.get("status") or {}).get("conditions") or ()
+        ]
+        return any(each.startswith(f"0/{count} nodes") and "not-ready" not in each for each in said)
 
     async def _create(self, obj: Json, namespace: str) -> None:
         resource = RESOURCES[obj["kind"]]
