@@ -78,10 +78,19 @@ class LoadBalancerController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._services = self.follow(SERVICES)
+        self._services.on_change(self._service_changed)
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
         # What was given and the cache may not show yet.
         self._given: dict[str, str] = {}
+
+    def _service_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        """Whoever waits may get what this one gives up."""
+        if old is None or _claims(old) <= (_claims(new) if new is not None else set()):
+            return
+        for service in self._services.list():
+            if wants_address(service) and not ingress_of(service):
+                self.queue.add(key_of(service))
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         before = node_addresses([old] if old else [])
@@ -117,11 +126,8 @@ class LoadBalancerController(Controller):
     def _taken(self, but: str) -> set[PortKey]:
         taken: set[PortKey] = set()
         for other in self._services.list():
-            key = key_of(other)
-            if key == but or not wants_address(other):
-                continue
-            addresses = {*ingress_of(other), self._given.get(key, "")} - {""}
-            taken |= {(address, *port) for address in addresses for port in ports_of(other)}
+            if (key := key_of(other)) != but:
+                taken |= _claims(other, self._given.get(key, ""))
         return taken
 
     async def _write(self, service: JsonObject, addresses: list[str]) -> None:
@@ -130,6 +136,14 @@ class LoadBalancerController(Controller):
         if not entries:
             status["loadBalancer"] = {}
         await self.client.update(SERVICES, {**service, "status": status}, subresource="status")
+
+
+def _claims(service: JsonObject, given: str = "") -> set[PortKey]:
+    """What the service takes, by its status or by what it was ``given`` a moment ago."""
+    if not wants_address(service):
+        return set()
+    addresses = {*ingress_of(service), given} - {""}
+    return {(address, *port) for address in addresses for port in ports_of(service)}
 
 
 def _clashes(service: JsonObject, addresses: Sequence[str], taken: set[PortKey]) -> bool:

@@ -1,5 +1,5 @@
 from winkube.base.types import JsonObject
-from winkube.client.resource import NODES, SERVICES
+from winkube.client.resource import EVENTS, NODES, SERVICES
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.load_balancer import plan_address, pool_addresses
 from winkube.controllers.manager import ControllerManager
@@ -58,3 +58,25 @@ async def test_service_gets_and_loses_its_address() -> None:
         await eventually(lambda: [e["ip"] for e in ingress(api, "web")] == ["172.30.0.11"])
         await api.patch(SERVICES, "web", {"spec": {"type": "ClusterIP"}})
         await eventually(lambda: not ingress(api, "web"))
+
+
+async def test_a_service_that_waits_gets_what_another_gives_up() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    async with running(manager.run()):
+        await manager.ready.wait()
+        await api.create(NODES, node("win-1", "172.30.0.11"))
+        await api.create(SERVICES, service("first"))
+        await eventually(lambda: bool(ingress(api, "first")))
+        await api.create(SERVICES, service("second"))
+        await eventually(lambda: "SyncLoadBalancerFailed" in reasons(api))
+        assert not ingress(api, "second")
+        await api.delete(SERVICES, "first")
+        await eventually(lambda: bool(ingress(api, "second")))
+        await api.create(SERVICES, service("third"))
+        await api.patch(SERVICES, "second", {"spec": {"ports": [{"port": 81}]}})
+        await eventually(lambda: bool(ingress(api, "third")))
+
+
+def reasons(api: FakeApi) -> set[str]:
+    return {event["reason"] for event in api.all(EVENTS)}
