@@ -7,7 +7,14 @@ owner that would adopt it. Claiming adopts what matches and releases what no lon
 
 from collections.abc import Callable, Sequence
 
-from winkube.api.meta import controller_of, key_of, labels_of, namespace_of, uid_of
+from winkube.api.meta import (
+    controller_of,
+    key_of,
+    labels_of,
+    namespace_of,
+    owner_references,
+    uid_of,
+)
 from winkube.api.selectors import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
@@ -55,8 +62,9 @@ class Dependents:
         """Queue the owners of what changes; changes come in swarms, which may be gathered."""
 
         def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-            owners = dict.fromkeys(self._owner_key(obj) for obj in (old, new) if obj is not None)
-            for owner in owners:
+            # Most changes are of objects that have no owner, or one of another kind.
+            owned = [obj for obj in (old, new) if obj is not None and owner_references(obj)]
+            for owner in dict.fromkeys(map(self._owner_key, owned)):
                 if owner is None:
                     continue
                 if observe is not None:

@@ -26,11 +26,16 @@ from winkube.controllers.endpoints.slice_plan import (
 )
 from winkube.controllers.endpoints.trigger import TriggerTimes, stamp
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
+from winkube.controllers.indexes import add_owner_indexes
 from winkube.controllers.pod_control import is_ending_namespace
 
 ZONE = "topology.kubernetes.io/zone"
 SERVICE = "service"
+SELECTING = "namespace of a service that selects pods"
+
+
+def _where_it_selects(service: JsonObject) -> tuple[str, ...]:
+    return (namespace_of(service),) if (service.get("spec") or {}).get("selector") else ()
 
 
 class ServiceFollower(Controller):
@@ -39,7 +44,7 @@ class ServiceFollower(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.services = self.follow(SERVICES)
-        self.services.add_index(NAMESPACE, lambda obj: (namespace_of(obj),))
+        self.services.add_index(SELECTING, _where_it_selects)
         self.pods = self.informer(PODS)
         add_owner_indexes(self.pods)
         add_label_index(self.pods)
@@ -47,11 +52,12 @@ class ServiceFollower(Controller):
         self.triggers = TriggerTimes()
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if fingerprint(old) == fingerprint(new):
+        namespace = key.partition("/")[0]
+        if not self.services.count(SELECTING, namespace) or fingerprint(old) == fingerprint(new):
             return
         pods = [pod for pod in (old, new) if pod is not None]
-        for service in self.services.by_index(NAMESPACE, namespace_of(pods[0])):
-            selector = from_match_labels(service["spec"].get("selector"))
+        for service in self.services.by_index(SELECTING, namespace):
+            selector = from_match_labels(service["spec"]["selector"])
             if any(selector.matches(labels_of(pod)) for pod in pods):
                 self.queue.add(key_of(service))
 
