@@ -13,10 +13,10 @@ import yaml
 
 from winkube.api.names import label_key_problems, label_value_problems
 from winkube.api.node_labels import is_kubelet_label
-from winkube.base.errors import WinkubeError
 from winkube.cluster.errors import SpecError
+from winkube.facts.hns import Feature, supports
 from winkube.facts.version import SERVED
-from winkube.machines.personality import find_personality
+from winkube.machines.personality import personalities
 
 API_VERSION: Final = "winkube.io/v1alpha1"
 KIND: Final = "Cluster"
@@ -233,8 +233,14 @@ def _check_count(path: str, value: Any) -> None:
 
 
 def _check_personality(path: str, value: Any) -> None:
-    name = _text(path, value)
-    try:
-        find_personality(name)
-    except WinkubeError as error:
-        raise SpecError(path, str(error)) from error
+    """Any kube-proxy that is served needs an HNS with API v2; those of 1709 and 1803 lack it."""
+    name, known = _text(path, value), personalities()
+    usable = [key for key in known if supports(known[key].hns_version, Feature.V2_API)]
+    if name in usable:
+        return
+    problem = (
+        f"{name} has no HNS API v2, which kube-proxy needs"
+        if name in known
+        else (f"unknown Windows version {name!r}")
+    )
+    raise SpecError(path, f"{problem}: choose one of {', '.join(sorted(usable))}")

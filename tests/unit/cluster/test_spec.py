@@ -51,6 +51,7 @@ def test_nodes_are_numbered_by_operating_system() -> None:
         ({"nodes": [{"os": "beos"}]}, "nodes[0].os"),
         ({"nodes": [{"os": "linux"}, {"os": "windows", "count": -1}]}, "nodes[1].count"),
         ({"nodes": [{"os": "windows", "windowsVersion": "xp"}]}, "nodes[0].windowsVersion"),
+        ({"nodes": [{"os": "windows", "windowsVersion": "1803"}]}, "nodes[0].windowsVersion"),
         ({"nodes": [{"os": "linux", "windowsVersion": "1709"}]}, "nodes[0].windowsVersion"),
         ({"nodes": [{"os": "linux", "count": True}]}, "nodes[0].count"),
         ({"nodes": [{"os": "windows", "windowsVersion": 2019}]}, "nodes[0].windowsVersion"),
