@@ -7,7 +7,7 @@ Directives steer this: ``$patch: replace|delete|merge`` in a map or in a list's 
 beside a list (apimachinery: pkg/util/strategicpatch).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, cast
 
 from winkube.api.decode import clone
@@ -139,9 +139,10 @@ def _retain(target: JsonObject, patch: JsonObject) -> None:
         raise BadRequestError(_BAD_RETAIN)
     beside = (_RETAIN, _DELETE, _ORDER)
     named = [key for key in patch if not key.startswith(beside) and patch[key] is not None]
-    if any(key not in keys for key in named):
+    retained = _places(keys)
+    if any(key not in retained for key in named):
         raise BadRequestError(_BAD_RETAIN)
-    for key in [key for key in target if key not in keys]:
+    for key in [key for key in target if key not in retained]:
         del target[key]
 
 
@@ -149,7 +150,8 @@ def _delete_primitives(target: JsonObject, deletions: dict[str, list[Any]]) -> N
     for key, doomed in deletions.items():
         have = target.get(key)
         if isinstance(have, list):
-            target[key] = [item for item in have if item not in doomed]
+            gone = _places(doomed)
+            target[key] = [item for item in have if _mark(item) not in gone]
 
 
 def _merge_list(have: list[Any], patch: list[Any], shape: Shape | None) -> list[Any]:
@@ -159,7 +161,8 @@ def _merge_list(have: list[Any], patch: list[Any], shape: Shape | None) -> list[
         return have
     _check_alike(have, patch)
     if not isinstance((*have, *patch)[0], dict):
-        return have + [value for value in _unique(patch) if value not in have]
+        there = _places(have)
+        return have + [value for value in _unique(patch) if _mark(value) not in there]
     if not shape.merge_key:
         raise UnexplainedError("cannot merge lists without merge key for struct")
     definition = shape.item.definition if shape.item is not None else None
@@ -180,22 +183,24 @@ class ListOfListsError(ApiError):
 
 
 def _unique(values: list[Any]) -> list[Any]:
-    seen: list[Any] = []
-    for value in values:
-        if value is not None and value not in seen:
-            seen.append(value)
-    return seen
+    places = _places(values)
+    return [
+        value
+        for index, value in enumerate(values)
+        if value is not None and places[_mark(value)] == index
+    ]
 
 
 def _merge_elements(
     have: list[Any], patch: list[Any], merge_key: str, definition: Definition | None
 ) -> list[Any]:
     result, wanted = _sorted_out(have, patch, merge_key)
+    found = _places(_key_of(item, merge_key) for item in result)
     for value in wanted:
         if merge_key not in value:
             raise _no_key(value, merge_key)
-        index = _find(result, merge_key, value[merge_key])
-        if index is None:
+        index = found.setdefault(_mark(value[merge_key]), len(result))
+        if index == len(result):
             result.append(clone(value))
         else:
             result[index] = _merge_map(result[index], value, definition)
@@ -209,14 +214,14 @@ def _sorted_out(
     have: list[Any], patch: list[Any], merge_key: str
 ) -> tuple[list[Any], list[JsonObject]]:
     """What is left of the list after the patch's directives, and the rest of the patch."""
-    left, wanted, replaces = list(have), [], False
+    doomed, wanted, replaces = list[Any](), list[JsonObject](), False
     for value in patch:
         if _PATCH not in value:
             wanted.append(value)
         elif value[_PATCH] == "delete":
             if merge_key not in value:
                 raise _no_key(value, merge_key)
-            left = [item for item in left if _key_of(item, merge_key) != value[merge_key]]
+            doomed.append(value[merge_key])
         elif value[_PATCH] == "merge":
             raise UnexplainedError("merging lists cannot yet be specified in the patch")
         elif value[_PATCH] != "replace":
@@ -224,7 +229,10 @@ def _sorted_out(
             raise UnexplainedError(text)
         else:
             replaces = True
-    return (clone(wanted), []) if replaces else (left, wanted)
+    if replaces:
+        return clone(wanted), []
+    gone = _places(doomed)
+    return [item for item in have if _mark(_key_of(item, merge_key)) not in gone], wanted
 
 
 def _no_key(value: JsonObject, merge_key: str) -> UnexplainedError:
@@ -237,10 +245,19 @@ def _key_of(item: Any, merge_key: str) -> Any:
     return item.get(merge_key) if isinstance(item, dict) else None
 
 
-def _find(items: list[Any], merge_key: str, value: Any) -> int | None:
-    return next(
-        (index for index, item in enumerate(items) if _key_of(item, merge_key) == value), None
-    )
+def _mark(value: Any) -> Any:
+    """Something hashable that is equal where the values are."""
+    if isinstance(value, dict):
+        return ("{}", frozenset((key, _mark(child)) for key, child in value.items()))
+    return ("[]", tuple(map(_mark, value))) if isinstance(value, list) else value
+
+
+def _places(values: Iterable[Any]) -> dict[Any, int]:
+    """Where each of the values is found first: lists may be as long as a client likes."""
+    places: dict[Any, int] = {}
+    for index, value in enumerate(values):
+        places.setdefault(_mark(value), index)
+    return places
 
 
 def _reorder(
@@ -253,16 +270,20 @@ def _reorder(
     if order is not None:
         wanted = [_identity(entry, merge_key) for entry in order]
         _check_order(present, wanted)
-    listed = [item for item in items if _identity(item, merge_key) in wanted]
-    listed.sort(key=lambda item: wanted.index(_identity(item, merge_key)))
-    others = [item for item in items if _identity(item, merge_key) not in wanted]
-    server = _server_order(items, before, merge_key, ordered=order is not None)
+    places = _places(wanted)
+
+    def mark(item: Any) -> Any:
+        return _mark(_identity(item, merge_key))
+
+    listed = [item for item in items if mark(item) in places]
+    listed.sort(key=lambda item: places[mark(item)])
+    others = [item for item in items if mark(item) not in places]
+    server = _places(_server_order(items, before, merge_key, ordered=order is not None))
 
     def comes_first(one: Any, other: Any) -> bool:
         """What the server did not have before goes ahead of what it did."""
-        left, right = _identity(one, merge_key), _identity(other, merge_key)
-        known = left in server and right in server
-        return not known or server.index(left) < server.index(right)
+        left, right = server.get(mark(one)), server.get(mark(other))
+        return left is None or right is None or left < right
 
     return _interleave(listed, others, comes_first)
 
@@ -277,11 +298,15 @@ def _server_order(
     """
     was = [_identity(item, merge_key) for item in before]
     now = [_identity(item, merge_key) for item in items]
-    return now[: len(was)] if ordered else [item for item in was if item in now]
+    if ordered:
+        return now[: len(was)]
+    there = _places(now)
+    return [item for item in was if _mark(item) in there]
 
 
 def _check_order(present: list[Any], wanted: list[Any]) -> None:
-    places = [wanted.index(item) for item in present if item in wanted]
+    found = _places(wanted)
+    places = [found[_mark(item)] for item in present if _mark(item) in found]
     if len(places) != len(present) or places != sorted(places):
         raise BadRequestError(
             f"the order in patch list {present} doesn't match $setElementOrder list {wanted}"

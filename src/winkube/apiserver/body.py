@@ -29,6 +29,8 @@ _JSON_TYPES: Final = frozenset({"application/json", "", "application/octet-strea
 _YAML_TYPES: Final = frozenset({"application/yaml", "text/yaml", "application/x-yaml"})
 # Above this size YAML is parsed on a thread: the parser would hold up every other request.
 _YAML_INLINE: Final = 32 * 1024
+# As for YAML; but JSON is read fast.
+_INLINE: Final = 256 * 1024
 
 
 async def read_body(request: web.BaseRequest) -> bytes:
@@ -75,12 +77,16 @@ async def decode(data: bytes, content_type: str) -> Any:
             return await asyncio.to_thread(parse_yaml, data)
         return parse_yaml(data)
     if media == MEDIA:
+        if len(data) > _YAML_INLINE:
+            return await asyncio.to_thread(decode_protobuf, data)
         return decode_protobuf(data)
     if media not in _JSON_TYPES and not media.endswith("+json"):
         raise UnsupportedMediaTypeError(
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml, application/vnd.kubernetes.protobuf"
         )
+    if len(data) > _INLINE:
+        return await asyncio.to_thread(parse_json, data)
     return parse_json(data)
 
 

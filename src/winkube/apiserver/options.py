@@ -23,6 +23,7 @@ class WriteOptions:
     applies: bool = False  # a server-side apply keeps managedFields itself
     resets_managers: bool = False  # nobody shall own anything any longer
     spec_text: bytes = b""  # the object's spec as JSON, where accepting it has made one
+    weight: int = 0  # bytes that the write is about: what is sent and what is there
     agent: str = ""  # the client's name for itself, when it names no manager
     warnings: list[str] = field(default_factory=list)
 

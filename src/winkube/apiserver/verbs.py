@@ -1,5 +1,6 @@
 """The generic verbs at the HTTP side: read the request, call the registry, render the answer."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
@@ -11,13 +12,21 @@ from winkube.apiserver.body import decode, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
+from winkube.apiserver.negotiate import YAML
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.apply import apply
-from winkube.apiserver.registry.core import Registry, get, not_found
+from winkube.apiserver.registry.core import Given, Registry, Result, get, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
-from winkube.apiserver.registry.listing import ListParams, Selection, list_items, too_large
+from winkube.apiserver.registry.listing import (
+    ListParams,
+    ListResult,
+    Selection,
+    find_items,
+    to_page,
+    too_large,
+)
 from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
 from winkube.apiserver.registry.strategy import put_creates, returns_deleted
@@ -35,12 +44,15 @@ from winkube.apiserver.watch import WatchServer
 from winkube.base.types import JsonObject
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Mapping, Sequence
 
 _JOB_PODS_STAY: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to"
     " remove them or set propagationPolicy=Orphan to suppress this warning"
 )
+# How many bytes can be looked at in the time that a write of one takes.
+_SHAPED: Final = 16
+_SELECTED: Final = 128
 _NO_VERBS: Final = frozenset({"HEAD", "OPTIONS", "TRACE"})
 
 
@@ -62,28 +74,62 @@ class Verbs:
         if call.verb not in call.served.kind.verbs or call.request.method in _NO_VERBS:
             raise not_allowed()
         if call.verb == "get":
-            return self.get(call)
+            return await self.get(call)
         return await self._by_verb[call.verb](call)
 
-    def answer(self, call: Call, item: Item, status: int = 200) -> web.Response:
-        shown = item_as_served(call.served, item)
-        data = self._renderer.item(call.served.kind, shown, call.output, call.include)
+    async def answer(self, call: Call, item: Item, status: int = 200) -> web.Response:
+        if _is_plain(call) and not call.served.converts:
+            return reply(call, item.data, status)
+        data = await self._aside(call, _effort(call, [item]), self._rendered, call, item)
         return reply(call, data, status)
 
-    def get(self, call: Call) -> web.Response:
+    def _rendered(self, call: Call, item: Item) -> bytes:
+        shown = item_as_served(call.served, item)
+        return self._renderer.item(call.served.kind, shown, call.output, call.include)
+
+    async def _aside(
+        self,
+        call: Call,
+        weight: int,
+        function: Callable[Given, Result],
+        *args: Given.args,
+        **kwargs: Given.kwargs,
+    ) -> Result:
+        """Look at items as they are now; at many, while others are served."""
+        options = WriteOptions(call.user, weight=weight)
+        return await self._registry.work(options, function, *args, **kwargs)
+
+    async def get(self, call: Call) -> web.Response:
         version = call.query.get("resourceVersion") if call.query else None
         if version:
             check_version(version, "resourceVersion: Invalid value: ")
             current = self._registry.storage.cache.revision
             if int(version) > current:
                 raise too_large(int(version), current)
-        return self.answer(call, get(call.served, *call.place))
+        return await self.answer(call, get(call.served, *call.place))
 
     async def list(self, call: Call) -> web.StreamResponse:
         params = ListParams.parse(call.target.namespace, call.query)
         selection = Selection.parse(call.served, call.query)
-        result = list_items(call.served, self._registry.storage.cache.revision, params, selection)
-        pieces = self._renderer.listing(call.served.kind, result, call.output, call.include)
+        return await self._list(call, await self._listed(call, params, selection))
+
+    async def _listed(self, call: Call, params: ListParams, selection: Selection) -> ListResult:
+        served = call.served
+        items, revision = find_items(served, self._registry.storage.cache.revision, params)
+        if selection.everything and not served.converts:
+            return to_page(served, items, revision, params, selection)
+        return await self._aside(
+            call, _bytes(items) // _SELECTED, to_page, served, items, revision, params, selection
+        )
+
+    async def _list(self, call: Call, result: ListResult) -> web.StreamResponse:
+        kind, output, listing = call.served.kind, call.output, self._renderer.listing
+        if _is_plain(call):
+            pieces = listing(kind, result, output, call.include)
+        else:
+            pieces = await self._aside(
+                call, _effort(call, result.items), listing, kind, result, output, call.include
+            )
         return await reply_large(call, pieces)
 
     async def create(self, call: Call) -> web.Response:
@@ -94,10 +140,10 @@ class Verbs:
         options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
-        document = await decode_as(served.kind.kind, raw, call.request)
-        obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
+        options.weight = len(raw)
+        obj = await self._accepted(call, raw, options)
         item = await create(self._registry, served, call.target.namespace, obj, options)
-        return self.answer(call, item, 201)
+        return await self.answer(call, item, 201)
 
     async def change(self, call: Call, part: Part = WHOLE) -> web.Response:
         """PUT and PATCH, of the object or of a part of it."""
@@ -109,28 +155,34 @@ class Verbs:
         options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
+        options.weight = len(raw) + _size(call)
         if call.verb == "update":
             return await self._update(call, raw, options, part)
         if media == APPLY_PATCH:
             return await self._apply(call, raw, options, part)
-        item = await patch(
-            self._registry, call.served, call.place, read_patch(media, raw), options, part
+        wanted = await self._registry.work(options, read_patch, media, raw)
+        item = await patch(self._registry, call.served, call.place, wanted, options, part)
+        return await self.answer(call, item)
+
+    async def _accepted(self, call: Call, raw: bytes, options: WriteOptions) -> JsonObject:
+        registry, kind = self._registry, call.served.kind
+        document = await decode_as(kind.kind, raw, call.request)
+        return await registry.work(
+            options, accept, registry.schema, kind, document, options, raw=raw
         )
-        return self.answer(call, item)
 
     async def _update(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
         served = call.served
-        document = await decode_as(served.kind.kind, raw, call.request)
-        obj = accept(self._registry.schema, served.kind, document, options, raw=raw)
+        obj = await self._accepted(call, raw, options)
         current = served.cache.get(served.key(*call.place))
         if current is None:
             return await self._create_by_put(call, obj, options, part)
         require_identity(served, obj, current)
         drop_repeated_owners(obj, options.warnings, admitted=False)
         item = await update(self._registry, served, current, obj, options, part)
-        return self.answer(call, item)
+        return await self.answer(call, item)
 
     async def _create_by_put(
         self, call: Call, obj: JsonObject, options: WriteOptions, part: Part
@@ -139,7 +191,7 @@ class Verbs:
             raise not_found(call.served, call.target.name)
         require_name(obj, call.target.name)
         item = await create(self._registry, call.served, call.target.namespace, obj, options)
-        return self.answer(call, item, 201)
+        return await self.answer(call, item, 201)
 
     async def _apply(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
@@ -150,7 +202,7 @@ class Verbs:
             fault = f"error converting YAML to JSON: {error.message}"
             raise BadRequestError(f"error decoding YAML: {fault}") from error
         item, new = await apply(self._registry, call.served, call.place, document, options, part)
-        return self.answer(call, item, 201 if new else 200)
+        return await self.answer(call, item, 201 if new else 200)
 
     async def delete(self, call: Call) -> web.Response:
         if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
@@ -160,9 +212,9 @@ class Verbs:
         call.warnings = write.warnings
         _warn_of_pods(call.served.kind, options, write)
         outcome = await delete(self._registry, call.served, call.place, options, write)
-        return self._deleted(call, outcome, options)
+        return await self._deleted(call, outcome, options)
 
-    def _deleted(self, call: Call, outcome: Deletion, options: DeleteOptions) -> web.Response:
+    async def _deleted(self, call: Call, outcome: Deletion, options: DeleteOptions) -> web.Response:
         kind = call.served.kind
         if outcome.gone and not returns_deleted(kind):
             details: JsonObject = {
@@ -181,7 +233,7 @@ class Verbs:
                 }
             )
         accepted = not outcome.gone and options.orphan is False
-        return self.answer(call, outcome.item, 202 if accepted else 200)
+        return await self.answer(call, outcome.item, 202 if accepted else 200)
 
     async def _delete_body(self, call: Call) -> JsonObject:
         raw = await read_body(call.request)
@@ -206,7 +258,7 @@ class Verbs:
         options = DeleteOptions.parse(await self._delete_body(call), call.query)
         params = ListParams.parse(call.target.namespace, call.query)
         selection = Selection.parse(served, call.query)
-        result = list_items(served, self._registry.storage.cache.revision, params, selection)
+        result = await self._listed(call, params, selection)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
         _warn_of_pods(served.kind, options, write)
@@ -215,8 +267,24 @@ class Verbs:
                 continue
             place = (item.namespace, item.name)
             await delete(self._registry, served, place, options, write)
-        pieces = self._renderer.listing(served.kind, result, call.output, call.include)
-        return await reply_large(call, pieces)
+        return await self._list(call, result)
+
+
+def _is_plain(call: Call) -> bool:
+    return not call.output.shape and call.output.media != YAML
+
+
+def _effort(call: Call, items: "Sequence[Item]") -> int:
+    return _bytes(items) // (1 if call.output.media == YAML else _SHAPED)
+
+
+def _bytes(items: "Sequence[Item]") -> int:
+    return sum(len(item.data) for item in items)
+
+
+def _size(call: Call) -> int:
+    item = call.served.cache.get(call.served.key(*call.place))
+    return len(item.data) if item is not None else 0
 
 
 def _warn_of_pods(kind: Kind, options: DeleteOptions, write: WriteOptions) -> None:

@@ -178,6 +178,7 @@ def check_taints(taints: Any, path: str, problems: Problems) -> None:
 
 def check_spreading(constraints: Any, path: str, problems: Problems) -> None:
     pairs = [(c.get("topologyKey") or "", c.get("whenUnsatisfiable") or "") for c in constraints]
+    last = {pair: index for index, pair in enumerate(pairs)}
     for index, constraint in enumerate(constraints):
         here, (key, action) = f"{path}[{index}]", pairs[index]
         _check_above_zero(constraint.get("maxSkew") or 0, f"{here}.maxSkew", problems)
@@ -185,7 +186,7 @@ def check_spreading(constraints: Any, path: str, problems: Problems) -> None:
             problems.required(f"{here}.topologyKey", "can not be empty")
         if action not in _ACTIONS:
             problems.unsupported(f"{here}.whenUnsatisfiable", action, _ACTIONS)
-        if pairs[index] in pairs[index + 1 :]:
+        if last[pairs[index]] != index:
             pair = f"{{{key}, {action}}}"
             problems.duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", pair)
         if constraint.get("minDomains") is not None:

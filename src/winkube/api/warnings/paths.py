@@ -55,17 +55,40 @@ def _paths(source: JsonObject) -> list[Path]:
 
 
 def _overlaps(paths: list[Path]) -> Iterator[str]:
-    seen: list[Path] = []
-    for path, source in paths:
+    seen = _Folder()
+    for number, (path, source) in enumerate(paths):
         own = path.rstrip("/")
-        for other, origin in seen:
-            if own and other and _meet(own, other):
-                yield f"{_shown(own, source)} with {_shown(other, origin)}"
-        seen.append((own, source))
+        if own:
+            entry = (number, _shown(own, source))
+            met = sorted(seen.add(own.split("/"), entry))
+            yield from (f"{entry[1]} with {other}" for _, other in met)
 
 
-def _meet(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
+Entry = tuple[int, str]  # its number, and how it is shown
+
+
+class _Folder:
+    """What is at a path and below it: pods may have as many paths as they like."""
+
+    __slots__ = ("entries", "inner")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.inner: dict[str, _Folder] = {}
+
+    def add(self, steps: list[str], entry: Entry) -> list[Entry]:
+        """Put an entry at a path; and those that it meets, above, there and below."""
+        here, met = self, []
+        for step in steps:
+            met += here.entries
+            here = here.inner.setdefault(step, _Folder())
+        below = [here]
+        while below:
+            folder = below.pop()
+            met += folder.entries
+            below += folder.inner.values()
+        here.entries.append(entry)
+        return met
 
 
 def _shown(path: str, source: str) -> str:

@@ -1,5 +1,6 @@
 """Pods and pod templates."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from winkube.api.warnings.ports import port_warnings
 from winkube.base.types import JsonObject
 
 _LABEL_LENGTH: Final = 63
+# Far more than an answer shows; things that all meet each other would yield millions.
+MOST: Final = 10_000
 _KNOWN: Final[Memo[tuple[str, ...]]] = Memo()
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -61,8 +64,10 @@ def pod_warnings(obj: JsonObject) -> list[str]:
         )
     spec, annotations = obj.get("spec") or {}, meta.get("annotations")
     if annotations:
-        return [*found, *_warnings(spec, annotations, "")]
-    known = _KNOWN.get(orjson.dumps(spec), lambda: tuple(_warnings(spec, {}, "")))
+        return [*found, *itertools.islice(_warnings(spec, annotations, ""), MOST)]
+    known = _KNOWN.get(
+        orjson.dumps(spec), lambda: tuple(itertools.islice(_warnings(spec, {}, ""), MOST))
+    )
     return [*found, *known] if found or known else found
 
 

@@ -18,16 +18,37 @@ def port_warnings(spec: JsonObject, path: str) -> Iterator[str]:
 
 
 def _meeting(ports: list[tuple[str, JsonObject]]) -> Iterator[str]:
-    seen: dict[tuple[object, object], list[tuple[str, JsonObject]]] = {}
-    for place, port in ports:
+    seen: dict[Key, list[Placed]] = {}
+    for index, (place, port) in enumerate(ports):
         if port.get("hostIP") and not port.get("hostPort"):
             yield f"{place}: hostIP set without hostPort: {_go_struct(port)}"
-        others = seen.setdefault((port.get("containerPort"), port.get("protocol")), [])
-        for other_place, other in others:
-            kind = _conflict(port, other)
-            if kind:
-                yield f"{place}: {kind} port definition with {other_place}"
-        others.append((place, port))
+        found = {entry[0]: entry for key in _met_by(port) for entry in seen.get(key, ())}
+        for _, other_place, other in map(found.__getitem__, sorted(found)):
+            yield f"{place}: {_conflict(port, other)} port definition with {other_place}"
+        for key in _known_by(port):
+            seen.setdefault(key, []).append((index, place, port))
+
+
+Placed = tuple[int, str, JsonObject]
+# A port and protocol of the container; the port of the host and its address, or None for any.
+Key = tuple[object, object, int | None, str | None]
+
+
+def _known_by(port: JsonObject) -> list[Key]:
+    """Where those look for the port that it meets."""
+    number, address = port.get("hostPort") or 0, port.get("hostIP") or ""
+    own = (port.get("containerPort"), port.get("protocol"))
+    return [(*own, None, None), (*own, number, None), (*own, number, address)]
+
+
+def _met_by(port: JsonObject) -> list[Key]:
+    """Ports of one host and address meet, those of any address, and those of no host's port."""
+    number, address = port.get("hostPort") or 0, port.get("hostIP") or ""
+    own = (port.get("containerPort"), port.get("protocol"))
+    if not number:
+        return [(*own, None, None)]
+    same: list[Key] = [(*own, number, address), (*own, number, "")] if address else []
+    return [(*own, 0, None), *(same or [(*own, number, None)])]
 
 
 def _go_struct(port: JsonObject) -> str:
@@ -45,9 +66,7 @@ def _conflict(port: JsonObject, other: JsonObject) -> str:
         return "duplicate"
     if not number or not its_number:
         return "overlapping"
-    if number == its_number and bool(address) != bool(its_address):
-        return "dangerously ambiguous"
-    return ""
+    return "dangerously ambiguous"
 
 
 def _names(ports: list[tuple[str, JsonObject]]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Which warnings belong to which kind, on create and on update."""
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -24,7 +25,7 @@ from winkube.api.warnings.placing import (
     runtime_class_warnings,
     storage_class_warnings,
 )
-from winkube.api.warnings.pod import pod_status_warnings, pod_warnings
+from winkube.api.warnings.pod import MOST, pod_status_warnings, pod_warnings
 from winkube.api.warnings.secret import secret_warnings
 from winkube.api.warnings.service import service_warnings
 from winkube.api.warnings.volume import volume_warnings
@@ -101,7 +102,7 @@ _STATUS: Final[Mapping[tuple[str, str], Create]] = {
 def warnings_on_create(kind: Kind, obj: JsonObject) -> Iterable[str]:
     """Of a valid object."""
     find = _CREATE.get((kind.group, kind.kind))
-    return find(obj) if find is not None else ()
+    return itertools.islice(find(obj), MOST) if find is not None else ()
 
 
 def warnings_on_update(
@@ -111,4 +112,4 @@ def warnings_on_update(
         of_status = _STATUS.get((kind.group, kind.kind)) if part == "status" else None
         return of_status(new) if of_status is not None else ()
     find = _UPDATE.get((kind.group, kind.kind))
-    return find(new, old) if find is not None else ()
+    return itertools.islice(find(new, old), MOST) if find is not None else ()

@@ -224,11 +224,13 @@ def _outline(obj: JsonObject) -> Outline | None:
 
 def _known_parts(shape: Shape, outline: Outline, compute: Callable[[], Tree | None]) -> Tree | None:
     """Objects of one template differ in names and values, not in the fields they have."""
-    if (shape, outline) not in _parts:
-        if len(_parts) >= _REMEMBERED:
-            del _parts[next(iter(_parts))]
-        _parts[shape, outline] = compute()
-    return _parts[shape, outline]
+    found = _parts.get((shape, outline), ...)
+    if found is not ...:
+        return found
+    if len(_parts) >= _REMEMBERED:
+        _parts.clear()  # in one step: large objects are looked at in a thread
+    computed = _parts[shape, outline] = compute()
+    return computed
 
 
 def _compared_spec(shape: Shape, spec: Any) -> Tree | None:

@@ -2,19 +2,23 @@
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from winkube.api.decode import clone
 from winkube.api.schema import Shape
 from winkube.apiserver.apply.element import (
     child_shape,
-    find_element,
     is_associative,
     is_atomic,
     key_step,
     list_keys,
+    value_step,
 )
 from winkube.apiserver.apply.tree import Path
+from winkube.base.types import JsonObject
+
+Doomed = JsonObject  # steps in steps; ``_ITSELF`` says that what is here goes whole
+_ITSELF: Final = ""
 
 
 def merge(shape: Shape | None, live: Any, wanted: Any) -> Any:
@@ -36,7 +40,8 @@ def merge(shape: Shape | None, live: Any, wanted: Any) -> Any:
         if list_keys(shape):
             return _merge_elements(shape, live, wanted)
         if shape.list_type == "set":
-            return [*live, *(entry for entry in wanted if entry not in live)]
+            there = set(map(value_step, live))
+            return [*live, *(entry for entry in wanted if value_step(entry) not in there)]
     return clone(wanted)
 
 
@@ -67,27 +72,42 @@ def _merge_elements(shape: Shape, live: list[Any], wanted: list[Any]) -> list[An
 
 def remove(shape: Shape, value: Any, paths: Iterable[Path]) -> None:
     """Take these fields out, whole elements before what is in them; the emptied stays empty."""
-    for path in sorted(paths, key=len):
-        _remove_one(shape, value, path)
+    doomed: Doomed = {}
+    for path in paths:
+        here = doomed
+        for step in path[:-1]:
+            here = here.setdefault(step, {})
+        here.setdefault(path[-1], {})[_ITSELF] = {}
+    _remove_from(shape, value, doomed)
 
 
-def _remove_one(shape: Shape | None, value: Any, path: Path) -> None:
-    for step in path[:-1]:
-        if shape is None:
-            return
-        if step.startswith("f:"):
-            if not isinstance(value, dict) or step[2:] not in value:
-                return
-            value, shape = value[step[2:]], child_shape(shape, step[2:])
-        else:
-            index = find_element(shape, value, step)
-            if index is None:
-                return
-            value, shape = value[index], shape.item
-    last = path[-1]
-    if last.startswith("f:") and isinstance(value, dict):
-        value.pop(last[2:], None)
-    elif shape is not None and isinstance(value, list):
-        index = find_element(shape, value, last)
-        if index is not None:
-            del value[index]
+def _remove_from(shape: Shape | None, value: Any, doomed: Doomed) -> None:
+    """Each list is looked through once: it may be as long as a client likes."""
+    gone: list[int] = []
+    places = _places(shape, value, doomed) if shape is not None else {}
+    for step, inner in doomed.items():
+        is_field = step.startswith("f:")
+        place = step[2:] if is_field else places.get(step)
+        if place is None or (is_field and not (isinstance(value, dict) and place in value)):
+            continue
+        if _ITSELF not in inner and shape is not None:
+            below = child_shape(shape, step[2:]) if is_field else shape.item
+            _remove_from(below, value[place], inner)
+        elif _ITSELF in inner and is_field:
+            del value[place]
+        elif _ITSELF in inner:
+            gone.append(places[step])
+    for index in sorted(gone, reverse=True):
+        del value[index]
+
+
+def _places(shape: Shape, value: Any, steps: Iterable[str]) -> dict[str, int]:
+    """Where in a list its elements are."""
+    kinds = {step[:2] for step in steps}
+    places: dict[str, int] = {}
+    for index, element in enumerate(value if isinstance(value, list) else ()):
+        if "k:" in kinds:
+            places.setdefault(key_step(shape, element), index)
+        if kinds - {"k:", "f:"}:
+            places.setdefault(value_step(element), index)
+    return places

@@ -21,14 +21,13 @@ from winkube.apiserver.apply.managers import (
 )
 from winkube.apiserver.apply.merge import merge, remove
 from winkube.apiserver.apply.tree import difference, paths, reaches, union
-from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, check_name, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.turns import ATTEMPTS
-from winkube.apiserver.registry.update import ModifiedError, Part, require_name, update
+from winkube.apiserver.registry.update import ModifiedError, Part, require_name, served_form, update
 from winkube.apiserver.served import Served
 from winkube.apiserver.yaml_document import YamlObject
 from winkube.base.clock import to_rfc3339
@@ -49,7 +48,9 @@ async def apply(
     """The object and whether it is new."""
     check_name(place[1])
     where = f"({_place(document)}; {_gvk(served.kind)})"
-    wanted = _configuration(registry.schema, served.kind, document, place, options)
+    wanted = await registry.work(
+        options, _configuration, registry.schema, served.kind, document, place, options
+    )
     owner = Owner(options.field_manager, "Apply", served.kind.api_version, part.name)
     key = served.key(*place)
     for attempt in range(ATTEMPTS):
@@ -59,10 +60,14 @@ async def apply(
                 if part.name:
                     raise not_found(served, place[1])
                 return await _create(registry, served, place, wanted, options, where), True
-            live = to_served(served, item.load())
-            new = _merged(registry, served.kind, live, wanted, owner, force=options.force)
+            live = await registry.work(options, served_form, served, item)
+            new = await registry.work(
+                options, _merged, registry, served.kind, live, wanted, owner, force=options.force
+            )
             owners = new["metadata"]["managedFields"]
-            new = _converted(registry, served.kind, new, where, options)
+            new = await registry.work(
+                options, _converted, registry, served.kind, new, where, options
+            )
             new["metadata"]["managedFields"] = owners
             require_name(new, place[1])
             try:
@@ -161,17 +166,24 @@ async def _create(
     options: WriteOptions,
     where: str,
 ) -> Item:
-    shape = _shape(registry.schema, served.kind)
-    owner = Owner(options.field_manager, "Apply", served.kind.api_version)
+    obj = await registry.work(options, _made, registry, served.kind, wanted, options, where)
+    require_name(obj, place[1])
+    return await create(registry, served, place[0], obj, options)
+
+
+def _made(
+    registry: Registry, kind: Kind, wanted: JsonObject, options: WriteOptions, where: str
+) -> JsonObject:
+    shape = _shape(registry.schema, kind)
+    owner = Owner(options.field_manager, "Apply", kind.api_version)
     fields = stated_fields(shape, wanted, "")
     now = to_rfc3339(registry.clock.now())
     metadata = {key: wanted["metadata"][key] for key in wanted["metadata"] if key != _VERSION}
     made = {**wanted, "metadata": metadata}
-    obj = _converted(registry, served.kind, made, where, options)
-    require_name(obj, place[1])
+    obj = _converted(registry, kind, made, where, options)
     managers: Managers = {owner: (fields, now)}
     write_managers(obj["metadata"], managers)
-    return await create(registry, served, place[0], obj, options)
+    return obj
 
 
 def _merged(

@@ -1,15 +1,18 @@
 """What every verb works with, and the checks they share."""
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
+from winkube.aio.aside import Aside
 from winkube.api.errors import BadRequestError, NotFoundError
 from winkube.api.kinds import Kind
 from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.item import Item
+from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.hook import Finish, Hook, nothing_to_finish
 from winkube.apiserver.registry.turns import Turns
 from winkube.apiserver.served import Resources, Served
@@ -17,6 +20,11 @@ from winkube.apiserver.storage import Storage
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+# Work on more bytes than this would be felt by others.
+_HEAVY: Final = 16 * 1024
 _BAD_SEGMENTS: Final = (".", "..")
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -33,6 +41,20 @@ class Registry:
     chance: Chance
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # by storage prefix
     turns: Turns = field(default_factory=Turns)
+    aside: Aside = field(default_factory=Aside)
+
+    async def work(
+        self,
+        options: WriteOptions,
+        function: Callable[Given, Result],
+        *args: Given.args,
+        **kwargs: Given.kwargs,
+    ) -> Result:
+        """Call what looks at its arguments alone; with a large object, while others are served."""
+        if options.weight < _HEAVY:
+            return function(*args, **kwargs)
+        work = functools.partial(function, *args, **kwargs)
+        return await self.aside.run(options.user.name, work)
 
     def begin(
         self,

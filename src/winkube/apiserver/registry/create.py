@@ -53,7 +53,7 @@ async def create(
     )
     drop_repeated_owners(obj, options.warnings, admitted=False)
     # What admission adds belongs to nobody.
-    _track(registry, served.kind, obj, options)
+    await registry.work(options, _track, registry, served.kind, obj, options)
     await registry.admission.admit(request)
     drop_repeated_owners(obj, options.warnings, admitted=True)
     stored = False
@@ -121,6 +121,13 @@ def _place(served: Served, namespace: str, metadata: JsonObject) -> None:
 
 async def _complete(registry: Registry, request: Admission, options: WriteOptions) -> None:
     """Prepared and validated by its kind, then judged by the validating steps."""
+    await registry.work(options, _prepare, registry, request, options)
+    await registry.admission.validate(request)
+    assert request.obj is not None
+    await registry.work(options, to_stored, request.served, request.obj)
+
+
+def _prepare(registry: Registry, request: Admission, options: WriteOptions) -> None:
     served, obj = request.served, request.obj
     assert obj is not None
     metadata = obj["metadata"]
@@ -139,8 +146,6 @@ async def _complete(registry: Registry, request: Admission, options: WriteOption
         )
     options.warnings.extend(warnings_on_create(served.kind, obj))
     check_name(request.name)
-    await registry.admission.validate(request)
-    to_stored(served, obj)
 
 
 async def _store(

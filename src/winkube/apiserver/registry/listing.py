@@ -7,7 +7,7 @@ back that far the answer is 410 with a token to go on without that promise, as u
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -119,26 +119,23 @@ def _listed_version(text: str) -> int:
         raise BadRequestError(f"invalid resource version: {error.message}") from error
 
 
-def list_items(
-    served: Served, current: int, params: ListParams, selection: Selection
-) -> ListResult:
+def find_items(served: Served, current: int, params: ListParams) -> tuple[list[Item], int]:
+    """What a list is made of, and the version it is of; ``to_page`` makes it."""
     folder = served.folder(params.namespace)
     _check_match(params)
     if params.token:
         _open_token(params.token)
         if params.version not in ("", "0"):
             raise BadRequestError("specifying resource version is not allowed when using continue")
-        return _next_page(served, folder, current, params, selection)
+        return _rest(served, folder, current, params.token)
     wanted = _listed_version(params.version) if params.version else 0
     if wanted > current:
         raise too_large(wanted, current, waits=params.match != "Exact")
-    if params.version == "0":
-        params = replace(params, limit=0)  # whatever is at hand, which is everything
     # A page of a version is of that version, unless it is said to be of any that is newer.
     exact = wanted > 0 and (params.match or (params.limit and "Exact")) == "Exact"
     revision = wanted if exact else current
     items = served.cache.items_at(folder, revision) if exact else served.cache.items(folder)
-    return _page(served, items, revision, params, selection)
+    return items, revision
 
 
 def _check_match(params: ListParams) -> None:
@@ -163,10 +160,8 @@ def _check_match(params: ListParams) -> None:
 _MATCHES: Final = ("Exact", "NotOlderThan", "")
 
 
-def _next_page(
-    served: Served, folder: str, current: int, params: ListParams, selection: Selection
-) -> ListResult:
-    revision, start = _open_token(params.token)
+def _rest(served: Served, folder: str, current: int, token: str) -> tuple[list[Item], int]:
+    revision, start = _open_token(token)
     start_key = folder + start
     if revision < 0:  # the token of an inconsistent continuation
         revision = current
@@ -176,11 +171,10 @@ def _next_page(
         expired = ExpiredError(_TOO_OLD)
         expired.details = {"continue": _token(-1, start)}
         raise expired from error
-    rest = [item for item in items if item.key >= start_key]
-    return _page(served, rest, revision, params, selection)
+    return [item for item in items if item.key >= start_key], revision
 
 
-def _page(
+def to_page(
     served: Served, items: list[Item], revision: int, params: ListParams, selection: Selection
 ) -> ListResult:
     if served.converts:
@@ -188,7 +182,9 @@ def _page(
     if not selection.everything:
         matches = selection.matches
         items = [item for item in items if matches(item)]
-    if not params.limit or len(items) <= params.limit:
+    # Of no certain version is whatever is at hand, which is everything.
+    everything = params.version == "0" and not params.token
+    if not params.limit or everything or len(items) <= params.limit:
         return ListResult(items, revision)
     page = items[: params.limit]
     folder = served.folder(params.namespace)

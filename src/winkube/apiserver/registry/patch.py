@@ -19,13 +19,19 @@ from winkube.api.patch import json_name, json_patch, merge_into, strategic_merge
 from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
-from winkube.apiserver.conversion import to_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.turns import ATTEMPTS
-from winkube.apiserver.registry.update import WHOLE, ModifiedError, Part, require_name, update
+from winkube.apiserver.registry.update import (
+    WHOLE,
+    ModifiedError,
+    Part,
+    require_name,
+    served_form,
+    update,
+)
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
 
@@ -126,9 +132,9 @@ async def patch(
     for attempt in range(ATTEMPTS):
         async with registry.turns.take(key, attempt):
             item = get(served, *place)
-            old = to_served(served, item.load())
+            old = await registry.work(options, served_form, served, item)
             options.warnings.clear()
-            new = patched(registry, served.kind, old, wanted, options)
+            new = await registry.work(options, patched, registry, served.kind, old, wanted, options)
             require_name(new, item.name)
             try:
                 return await update(registry, served, item, new, options, part)

@@ -62,7 +62,7 @@ async def update(
     part: Part = WHOLE,
 ) -> Item:
     """Replace ``old_item``; the caller found it and resolved the name."""
-    old = to_served(served, old_item.load())
+    old = await registry.work(options, served_form, served, old_item)
     check_identity(served, new, old_item)
     _carry_over(new, old)
     if options.resets_managers:
@@ -87,9 +87,10 @@ async def update(
     finish = registry.begin(served, new, old, dry_run=options.dry_run) if whole else _keep
     stored = False
     try:
-        _complete(registry, request, options, part)
+        await registry.work(options, _complete, registry, request, options, part)
         await registry.admission.validate(request)
-        item = await store_update(registry, served, old_item, to_stored(served, new), options)
+        stored_form = await registry.work(options, to_stored, served, new)
+        item = await store_update(registry, served, old_item, stored_form, options)
         stored = True
         return item
     finally:
@@ -131,6 +132,10 @@ def _track(
         track_update(definition.shape, old, new, owner, now)
     if not new["metadata"].get("managedFields"):
         new["metadata"].pop("managedFields", None)
+
+
+def served_form(served: Served, item: Item) -> JsonObject:
+    return to_served(served, item.load())
 
 
 def check_identity(served: Served, new: JsonObject, item: Item) -> None:
@@ -212,8 +217,7 @@ async def store_update(
     registry: Registry, served: Served, old_item: Item, new: JsonObject, options: WriteOptions
 ) -> Item:
     """Write a validated object, or delete it if nothing holds it any more."""
-    # Texts of different length are no copies: that spares nearly every write the parsing.
-    if len(orjson.dumps(new)) == len(old_item.data) and new == old_item.load():
+    if await registry.work(options, _is_copy, new, old_item):
         return old_item
     if is_released(new):
         return await _remove(registry, served, old_item, new, options)
@@ -223,6 +227,11 @@ async def store_update(
     if item is None:
         raise modified(served, old_item.name)
     return item
+
+
+def _is_copy(new: JsonObject, item: Item) -> bool:
+    # Texts of different length are no copies: that spares nearly every write the parsing.
+    return len(orjson.dumps(new)) == len(item.data) and new == item.load()
 
 
 async def _remove(

@@ -26,7 +26,7 @@ class PartHandler:
 
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb == "get" and self._part.name not in _WRITE_ONLY:
-            return self._verbs.get(call)
+            return await self._verbs.get(call)
         if call.verb in ("update", "patch"):
             return await self._verbs.change(call, self._part)
         raise not_allowed()
