@@ -105,6 +105,15 @@ def _shown(address: Address) -> str:
     return str(mapped or address)
 
 
+def regular(value: object) -> tuple[str, str] | None:
+    """The family of an address in any form that old fields take, and its usual form."""
+    address = parse_address(value)
+    if address is None:
+        return None
+    text = _shown(address)
+    return "IPv6" if ":" in text else "IPv4", text
+
+
 def address_warnings(value: str, path: str) -> Iterator[str]:
     """Of an address that was found valid."""
     address = parse_address(value)

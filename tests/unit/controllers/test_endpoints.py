@@ -5,7 +5,7 @@ from tests.unit.controllers.stage import make_context
 from winkube.base.types import JsonObject
 from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
 from winkube.controllers.config import ControllerConfig
-from winkube.controllers.endpoints.backend import backends, resolve_ports
+from winkube.controllers.endpoints.backend import backends, pod_address, resolve_ports
 from winkube.controllers.endpoints.legacy import plan_subsets
 from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
 from winkube.controllers.endpoints.slice import EndpointSliceController
@@ -266,3 +266,17 @@ async def test_nothing_is_planned_while_a_slice_of_ours_is_not_in_the_cache() ->
         await eventually(lambda: len(context.informers[ENDPOINTSLICES].keys()) == 1)
         await api.delete(ENDPOINTSLICES, api.all(ENDPOINTSLICES)[0]["metadata"]["name"])
         await eventually(lambda: len(api.all(ENDPOINTSLICES)) == 1)
+
+
+def test_addresses_in_odd_forms_are_written_in_the_usual_one() -> None:
+    odd = ["010.0.0.1", "::ffff:10.0.0.2", "FD00:0::1"]
+    written = {**endpoints(), "subsets": [{"addresses": [{"ip": ip} for ip in odd]}]}
+    found = {
+        slice_["addressType"]: [e["addresses"] for e in slice_["endpoints"]]
+        for slice_ in plan_mirror(written)
+    }
+    assert found == {"IPv4": [["10.0.0.1"], ["10.0.0.2"]], "IPv6": [["fd00::1"]]}
+    status = {"podIP": "010.0.0.1", "podIPs": [{"ip": "010.0.0.1"}, {"ip": "FD00::1"}]}
+    assert pod_address({"status": status}, "IPv4") == "10.0.0.1"
+    assert pod_address({"status": status}, "IPv6") == "fd00::1"
+    assert pod_address({}, "IPv4") == ""

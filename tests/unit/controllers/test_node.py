@@ -11,7 +11,7 @@ from winkube.client.informer import InformerPool
 from winkube.client.resource import EVENTS, LEASES, NODES, PODS
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context
-from winkube.controllers.node.cidr import CidrPool, NodeCidrController
+from winkube.controllers.node.cidr import CidrPool, NodeCidrController, pod_cidrs
 from winkube.controllers.node.eviction import TaintEvictionController, plan_eviction
 from winkube.controllers.node.health import plan_taints
 from winkube.controllers.node.lifecycle import NodeLifecycleController
@@ -251,3 +251,10 @@ async def test_nodes_that_come_and_go_are_told_of() -> None:
         await eventually(lambda: "Node a event: Registered Node a in Controller" in said())
         await api.delete(NODES, "a")
         await eventually(lambda: "Node a event: Removing Node a from Controller" in said())
+
+
+def test_networks_in_odd_forms_are_read_as_the_api_reads_them() -> None:
+    odd = ["010.244.1.0/024", "10.244.2.7/24", "fd00:0::/64"]
+    found = [str(network) for network in pod_cidrs({"spec": {"podCIDRs": odd}})]
+    assert found == ["10.244.1.0/24", "10.244.2.0/24", "fd00::/64"]
+    assert pod_cidrs({"spec": {"podCIDR": "x"}}) == []

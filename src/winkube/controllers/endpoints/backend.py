@@ -1,10 +1,10 @@
 """Which pods stand behind a service, at which addresses and ports: shared by both controllers."""
 
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from winkube.api.addresses import regular
 from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of, uid_of
 from winkube.api.selectors import from_match_labels
 from winkube.base.types import JsonObject
@@ -67,11 +67,8 @@ def families(service: JsonObject) -> Sequence[str]:
 def pod_address(pod: JsonObject, family: str) -> str:
     status = pod.get("status") or {}
     listed = [entry.get("ip", "") for entry in status.get("podIPs") or ()]
-    version = 6 if family == "IPv6" else 4
-    for text in (*listed, status.get("podIP") or ""):
-        if text and ipaddress.ip_address(text).version == version:
-            return str(text)
-    return ""
+    found = filter(None, map(regular, (*listed, status.get("podIP"))))
+    return next((text for kind, text in found if kind == family), "")
 
 
 def backends(service: JsonObject, pods: Sequence[JsonObject], family: str) -> list[Backend]:

@@ -4,10 +4,10 @@ Concerns Endpoints of services without a selector; those with one have slices of
 """
 
 import hashlib
-import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from winkube.api.addresses import regular
 from winkube.api.errors import AlreadyExistsError, ForbiddenError
 from winkube.api.meta import (
     annotations_of,
@@ -51,7 +51,11 @@ def plan_mirror(endpoints: JsonObject) -> list[JsonObject]:
             *((entry, False) for entry in subset.get("notReadyAddresses") or ()),
         ][:MAX_ADDRESSES]
         for family in ("IPv4", "IPv6"):
-            of_family = [each for each in addresses if _family(each[0]["ip"]) == family]
+            of_family = [
+                ({**entry, "ip": known[1]}, ready)
+                for entry, ready in addresses
+                if (known := regular(entry["ip"])) is not None and known[0] == family
+            ]
             if of_family:
                 found.append(_slice(endpoints, f"{number} {family}", family, subset, of_family))
     return found
@@ -90,10 +94,6 @@ def _slice(
 def _endpoint(entry: JsonObject, *, ready: bool) -> JsonObject:
     copied = {key: entry[key] for key in ("hostname", "nodeName", "targetRef") if entry.get(key)}
     return {"addresses": [entry["ip"]], "conditions": {"ready": ready}, **copied}
-
-
-def _family(address: str) -> str:
-    return f"IPv{ipaddress.ip_address(address).version}"
 
 
 class EndpointSliceMirroringController(Controller):

@@ -5,6 +5,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterable
 
+from winkube.api.addresses import parse_network
 from winkube.api.meta import is_deleting, name_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES
@@ -68,7 +69,8 @@ class CidrPool:
 def pod_cidrs(node: JsonObject) -> list[Network]:
     spec = node.get("spec") or {}
     texts = spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else [])
-    return [ipaddress.ip_network(text, strict=False) for text in texts]
+    # Read as the API reads them: zeros in front are no reason to end all controllers.
+    return [parsed[1] for text in texts if (parsed := parse_network(text)) is not None]
 
 
 class NodeCidrController(Controller):
