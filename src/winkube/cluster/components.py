@@ -357,10 +357,9 @@ def _proxy(state: ClusterState, node: NodeSpec) -> NoReturn:
         if node.os == "windows":
             from winkube.proxy.windows import WindowsProxy
 
-            return [
-                HostGateway(client, gateway).run,
-                WindowsProxy(client, paths.hns_socket, config).run,
-            ]
+            made = HostGateway(client, gateway)
+            proxy = WindowsProxy(client, paths.hns_socket, config, made.ready)
+            return [made.run, proxy.run]
         from winkube.proxy.linux import LinuxProxy
 
         return [HostGateway(client, gateway).run, LinuxProxy(client, config).run]

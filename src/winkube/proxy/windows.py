@@ -8,6 +8,7 @@ interrupts nothing; what nobody wants is removed.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -40,11 +41,21 @@ from winkube.proxy.winkernel import (
 
 log = logging.getLogger(__name__)
 __all__ = ["HnsPlane", "ProxyConfig", "WindowsProxy"]
+_NETWORK_SECONDS = 5.0
 _TAKEN = frozenset({Code.PORT_ALREADY_EXISTS, Code.ALREADY_EXISTS})
 
 
 class WindowsProxy:
-    def __init__(self, client: ApiClient, hns_socket: Path, config: ProxyConfig) -> None:
+    """``network`` is set by whoever makes the pod network: before that there is nothing to do."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        hns_socket: Path,
+        config: ProxyConfig,
+        network: asyncio.Event | None = None,
+    ) -> None:
+        self._network = network
         self._services = Informer(client, SERVICES)
         self._slices = Informer(client, ENDPOINTSLICES)
         changes = ServiceChanges(self._services, self._slices, config.node_name)
@@ -57,8 +68,16 @@ class WindowsProxy:
         async with self._hns, asyncio.TaskGroup() as group:
             group.create_task(self._services.run(), name="proxy services")
             group.create_task(self._slices.run(), name="proxy endpoint slices")
-            group.create_task(self._loop.run(), name="proxy sync")
+            group.create_task(self._sync(), name="proxy sync")
             group.create_task(self._loop.health.run(), name="proxy health")
+
+    async def _sync(self) -> None:
+        if self._network is not None:
+            # Not for ever: one from before our start needs nobody to make it.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_NETWORK_SECONDS):
+                    await self._network.wait()
+        await self._loop.run()
 
 
 class HnsPlane:

@@ -180,6 +180,27 @@ async def test_the_proxy_waits_for_hns_and_survives_its_restart(tmp_path: Path) 
         task.cancel()
 
 
+async def test_the_proxy_does_not_try_before_it_is_told_of_the_network(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    api = FakeApi()
+    api.seed(SERVICES, service("web", 80))
+    api.seed(ENDPOINTSLICES, slice_of("web", "10.244.2.5"))
+    network = asyncio.Event()
+    config = ProxyConfig("win-1", NODE_IP, "10.244.0.0/16", health_host="")
+    async with hns_running(tmp_path) as hns, asyncio.TaskGroup() as group:
+        proxy = WindowsProxy(api, tmp_path / "hns.sock", config, network)
+        task = group.create_task(proxy.run())
+        await asyncio.sleep(0.1)
+        await ensure_network(hns, tmp_path)
+        network.set()
+        async with asyncio.timeout(10):
+            await proxy.ready.wait()
+        assert len(await balancers(hns)) == 2
+        task.cancel()
+    assert "sync failed" not in caplog.text
+
+
 async def test_many_services_are_programmed_quickly(tmp_path: Path) -> None:
     api = FakeApi()
     for number in range(300):
