@@ -12,13 +12,14 @@ from typing import Final
 
 import orjson
 from aiohttp import web
-from multidict import CIMultiDict, MutableMultiMapping
+from multidict import MutableMultiMapping
 
 from winkube.api.errors import ApiError, MethodNotAllowedError
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.negotiate import JSON, PLAIN, YAML, Output, parse_accept
 from winkube.apiserver.served import Served
 from winkube.apiserver.target import Target
+from winkube.apiserver.whole import WholeResponse
 from winkube.apiserver.yaml_text import to_yaml
 from winkube.base.types import JsonObject
 
@@ -53,9 +54,10 @@ class Call:
 
 
 def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
-    headers = CIMultiDict({"Content-Type": call.output.media, "Cache-Control": _NO_CACHE})
-    _add_warnings(headers, call.warnings)
-    return web.Response(body=data, status=status, headers=headers)
+    headers = {"Content-Type": call.output.media, "Cache-Control": _NO_CACHE}
+    response = WholeResponse(body=data, status=status, headers=headers)
+    _add_warnings(response.headers, call.warnings)
+    return response
 
 
 def warning_header(text: str) -> str:
@@ -150,7 +152,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def reply_json(document: JsonObject, status: int = 200, content_type: str = JSON) -> web.Response:
-    return web.Response(
+    return WholeResponse(
         body=orjson.dumps(document),
         status=status,
         headers={"Content-Type": content_type, "Cache-Control": _NO_CACHE},
