@@ -34,12 +34,21 @@ _ZONE: Final = re.compile(r"Z|[+-]\d{2}:\d{2}", re.ASCII)
 
 
 def is_time(text: str) -> bool:
-    return _TIME.fullmatch(text) is not None
+    return _TIME.fullmatch(text) is not None and (text[8:10] < "29" or _is_day(text))
+
+
+def _is_day(text: str) -> bool:
+    return int(text[8:10]) <= _days(int(text[:4]), int(text[5:7]))
+
+
+def _days(year: int, month: int) -> int:
+    """Python's calendar begins with the year 1; the year 0 is as long as any fourth century's."""
+    return calendar.monthrange(year or 400, month)[1]
 
 
 def is_micro_time(text: str) -> bool:
     """Whether it also has its seconds to the millionth."""
-    return _TIME.fullmatch(text) is not None and _MILLIONTHS.match(text, 19) is not None
+    return is_time(text) and _MILLIONTHS.match(text, 19) is not None
 
 
 def time_fault(text: str, *, micro: bool = False) -> str:
@@ -63,5 +72,8 @@ def time_fault(text: str, *, micro: bool = False) -> str:
     if rest[zone.end() :]:
         return f"{start}: extra text: {quoted(rest[zone.end() :])}"
     year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
-    long = calendar.monthrange(max(year, 1), month)[1]
-    return f"{start}: day out of range" if not 1 <= day <= long else f"{start}: out of range"
+    return (
+        f"{start}: day out of range"
+        if not 1 <= day <= _days(year, month)
+        else f"{start}: out of range"
+    )

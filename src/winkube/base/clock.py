@@ -4,7 +4,9 @@ import functools
 import math
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
+
+_FOUR_CENTURIES: Final = 146_097 * 86_400.0
 
 
 class Clock(Protocol):
@@ -41,4 +43,7 @@ def to_rfc3339_micro(seconds: float) -> str:
 
 
 def parse_rfc3339(text: str) -> float:
+    if text.startswith("0000"):
+        # The API has a year 0 and Python none; 400 years always have the same number of days.
+        return datetime.fromisoformat(f"0400{text[4:]}").timestamp() - _FOUR_CENTURIES
     return datetime.fromisoformat(text).timestamp()
