@@ -9,6 +9,7 @@ from tests.upstream.scheduling.play import (
     play_ours,
     play_upstream,
     recorded,
+    with_places,
 )
 from tests.upstream.scheduling.scenario import Scenario
 
@@ -25,6 +26,7 @@ async def test_both_schedulers_do_the_same(tmp_path: Path) -> None:
         with api_server("upstream", folder) as plane:
             theirs = await play_upstream(plane, scenarios, recorded())
             async with ApiClient(plane.client) as client:
-                return await play_ours(client, folder, scenarios, theirs), theirs
+                ours = await play_ours(client, folder, scenarios, theirs)
+                return ours, with_places(theirs, recorded())
 
     assert await lasting_differences(play, tmp_path) == {}

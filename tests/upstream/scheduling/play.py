@@ -73,6 +73,19 @@ async def _play(player: Player, chosen: list[Scenario]) -> dict[str, Json]:
         return {each.name: await player.play(each, number) for number, each in enumerate(chosen)}
 
 
+def with_places(played: Mapping[str, Json], known: Mapping[str, Json]) -> dict[str, Json]:
+    """Equal nodes are chosen among by chance: one that was once chosen could have been again."""
+    return {name: {**each, "places": _joined(each, known[name])} for name, each in played.items()}
+
+
+def _joined(*outcomes: Json) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    for outcome in outcomes:
+        for pod, places in outcome["places"].items():
+            found.setdefault(pod, set()).update(places)
+    return {pod: sorted(places) for pod, places in found.items()}
+
+
 def differences(ours: Json, upstream: Json) -> list[str]:
     """What ours did that upstream would not have done."""
     here, there = ours["places"], upstream["places"]
