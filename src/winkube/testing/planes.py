@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -95,6 +95,19 @@ def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[
         plane = Plane(make, keys, port, (pid, *store))
         _await_ready(plane)
         yield plane
+
+
+@contextmanager
+def restarted(plane: Plane) -> Iterator[Plane]:
+    """Kill winkube's API server, as nothing may end it, and begin it anew on what it stored."""
+    os.kill(plane.pids[0], signal.SIGKILL)
+    # The port is free when the process is gone.
+    os.waitid(os.P_PID, plane.pids[0], os.WEXITED | os.WNOWAIT)
+    command = _our_part("apiserver", plane.folder, plane.port)
+    with process(command, plane.folder / f"{plane.make}-apiserver.log") as pid:
+        again = replace(plane, pids=(pid,))
+        _await_ready(again)
+        yield again
 
 
 @contextmanager
