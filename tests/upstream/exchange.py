@@ -261,6 +261,7 @@ _TEXT: Final = (
 
 
 # What a moment ago is in a cell: no two runs take the same time.
+_NODE_PORTS: Final = re.compile(r":3\d{4}/")
 _AGE: Final = re.compile(r"^\d+[smhd](\d+[smh])?$")
 
 
@@ -282,6 +283,12 @@ def normalise(value: Json, namespace: str) -> Json:
     return value
 
 
+def _cell(cell: Json) -> Json:
+    if not isinstance(cell, str):
+        return cell
+    return _AGE.sub("<age>", _NODE_PORTS.sub(":<node port>/", cell))
+
+
 def _own(key: str, entry: Json) -> Json:
     word = _OWN.get(key)
     return word if isinstance(entry, str) and (entry or word == "<build>") else None
@@ -298,8 +305,8 @@ def _hide_generated(made: dict[str, Json]) -> None:
             {key: column[key] for key in column if key != "description"}
             for column in made["columnDefinitions"]
         ]
-        for row in made["rows"]:
-            row["cells"] = [_AGE.sub("<age>", c) if isinstance(c, str) else c for c in row["cells"]]
+        for row in made["rows"] or ():
+            row["cells"] = [_cell(cell) for cell in row["cells"]]
     for key in ("nodePort", "healthCheckNodePort"):
         port = made.get(key)
         if isinstance(port, int) and port >= 30000 and port != 30080:

@@ -33,6 +33,25 @@ TEXTS: Final = (
     "1", "true", "null", "\u0000", "\u200b", "e\u0301", "\U0001f600", "%s", "{}", "a\nb", "None",
     "10.0.0.1", "::1", "http", "100m", "1Gi", "50%", "101%",
 )  # fmt: skip
+# Words that are right somewhere, and wrong nearly everywhere else.
+WORDS: Final = (
+    "Always", "Never", "OnFailure", "IfNotPresent", "TCP", "UDP", "SCTP", "In", "NotIn", "Exists",
+    "DoesNotExist", "Gt", "Equal", "NoSchedule", "NoExecute", "Localhost", "RuntimeDefault",
+    "Unconfined", "Default", "ClusterFirst", "None", "Delete", "Retain", "Recycle", "Block",
+    "Filesystem", "ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany", "ReadWriteOncePod", "Cluster",
+    "Local", "Pods", "Percent", "Utilization", "Value", "AverageValue", "Object", "External",
+    "Resource", "ContainerResource", "Max", "Disabled", "Indexed", "NonIndexed", "Failed",
+    "TerminatingOrFailed", "FailJob", "Ignore", "Count", "FailIndex", "Terminating", "BestEffort",
+    "NotBestEffort", "PriorityClass", "Container", "Pod", "PersistentVolumeClaim", "Honor",
+    "Allow", "Forbid", "Replace", "IPv4", "IPv6", "FQDN", "ServiceAccount", "User", "Group",
+    "Exact", "Prefix", "ImplementationSpecific", "Namespace", "Role", "ClusterRole", "ClientIP",
+    "NodePort", "LoadBalancer", "ExternalName", "ClusterIP", "SingleStack", "RequireDualStack",
+    "Directory", "Socket", "Recreate", "RollingUpdate", "OnDelete", "OrderedReady", "Parallel",
+    "Immediate", "WaitForFirstConsumer", "PreferLowerPriority", "windows", "linux", "Memory",
+    "metadata.name", "status.podIP", "spec.nodeName", "limits.cpu", "requests.memory", "cpu",
+    "memory", "storage", "pods", "10.0.0.0/8", "a.example.com", "a.example.com/b", "0-3", "@hourly",
+    "0 0 * * *", "Asia/Tokyo", "Local", "v1", "apps/v1", "rbac.authorization.k8s.io", "kubernetes",
+)  # fmt: skip
 NUMBERS: Final = (
     0, -1, 1, 2, 79, 443, 65535, 65536, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 1.5, 1e3,
 )  # fmt: skip
@@ -125,8 +144,12 @@ def _value(choose: random.Random, shape: Shape | None, depth: int) -> Json:
     return {key: _value(choose, shape.definition.properties[key], depth + 1) for key in picked}
 
 
+def random_value(choose: random.Random, shape: Shape | None) -> Json:
+    return _value(choose, shape, 0)
+
+
 _MAKERS: Final[Mapping[Type, Callable[[random.Random], Json]]] = {
-    Type.STRING: lambda choose: choose.choice(TEXTS),
+    Type.STRING: lambda choose: choose.choice(TEXTS if choose.random() < 0.5 else WORDS),
     Type.INT32: lambda choose: choose.choice(NUMBERS),
     Type.INT64: lambda choose: choose.choice(NUMBERS),
     Type.NUMBER: lambda choose: choose.choice(NUMBERS),
@@ -173,6 +196,11 @@ def settled(answer: Json) -> Json:
     if _KEYLESS in (body.get("message") or ""):
         # Of several elements without a key the first is told, in the order of a map.
         return {**answer, "body": {**body, "message": _KEYLESS}}
+    if body.get("reason") == "Conflict" and (body.get("details") or {}).get("causes"):
+        # Conflicts with several managers are told in the order of a map.
+        details = body["details"]
+        causes = sorted(details["causes"], key=lambda cause: (cause["message"], cause["field"]))
+        return {**answer, "body": {**body, "details": {**details, "causes": causes}}}
     if body.get("reason") != "Invalid":
         return answer
     causes = [
@@ -200,8 +228,8 @@ def kind_of(api_version: str, kind: str) -> tuple[str, str, str]:
 
 def fuzz_steps(choose: random.Random, schema: Schema, sample: Sample, count: int) -> list[Step]:
     """The good object, then ``count`` bad ones of each way to write it; nothing bad is kept."""
-    gvk = _kind_at(sample)
-    good = _complete(sample, gvk)
+    gvk = kind_at(sample)
+    good = complete(sample)
     steps = [Step("POST", sample.path, good)]
     for _ in range(count):
         bad = mutate(choose, schema, gvk, good)
@@ -214,19 +242,20 @@ def fuzz_steps(choose: random.Random, schema: Schema, sample: Sample, count: int
         owned = f"{sample.item}{DRY}&fieldManager=m&force=true"
         steps.append(Step("PATCH", owned, mutate(choose, schema, gvk, good), APPLY))
         steps.append(
-            Step("PATCH", f"{sample.item}{DRY}", _operations(choose, schema, gvk, good), JSON_PATCH)
+            Step("PATCH", f"{sample.item}{DRY}", operations(choose, schema, gvk, good), JSON_PATCH)
         )
     return [*steps, Step("DELETE", f"{sample.item}?gracePeriodSeconds=0")]
 
 
-def _kind_at(sample: Sample) -> tuple[str, str, str]:
+def kind_at(sample: Sample) -> tuple[str, str, str]:
     parts = sample.path.strip("/").split("/")
     version = parts[1] if parts[0] == "api" else f"{parts[1]}/{parts[2]}"
     return kind_of(version, sample.kind.split()[0])
 
 
-def _complete(sample: Sample, gvk: tuple[str, str, str]) -> Json:
-    group, version, kind = gvk
+def complete(sample: Sample) -> Json:
+    """As a client sends it."""
+    group, version, kind = kind_at(sample)
     labels = {"labels": {"app": "a"}, "annotations": {"note": "x"}}
     return {
         "apiVersion": f"{group}/{version}" if group else version,
@@ -243,7 +272,7 @@ def _renamed(body: Json) -> Json:
     return body
 
 
-def _operations(
+def operations(
     choose: random.Random, schema: Schema, gvk: tuple[str, str, str], good: Json
 ) -> Json:
     definition = schema.for_kind(gvk)

@@ -1,7 +1,8 @@
 """Requests made wrong at random get the same answers from both servers.
 
 ``WINKUBE_SEED`` picks the requests, ``WINKUBE_FUZZ`` how many of each kind. The seed stands in
-every failure: the same one makes the same requests again.
+every failure: the same one makes the same requests again. ``WINKUBE_FUZZ_PARTS`` asks about parts
+of objects, their owners and lists too.
 """
 
 import os
@@ -10,7 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.upstream.exchange import Case, Conversation, conversation, run_case
+from tests.upstream.fuzz_more import MORE
 from tests.upstream.fuzz_objects import FUZZED
+from tests.upstream.fuzz_parts import part_steps
 from tests.upstream.mutation import fuzz_steps, unlike
 from tests.upstream.objects import Sample
 
@@ -38,16 +41,35 @@ def pair(
         yield left, right
 
 
-@pytest.mark.parametrize(
+SAMPLED = pytest.mark.parametrize(
     ("number", "sample"),
-    [pytest.param(n, sample, id=f"{sample.kind} {n}") for n, sample in enumerate(FUZZED)],
+    [pytest.param(n, sample, id=f"{sample.kind} {n}") for n, sample in enumerate((*FUZZED, *MORE))],
 )
+
+
+@SAMPLED
 def test_a_body_made_wrong_is_answered_alike(
     pair: tuple[Conversation, Conversation], number: int, sample: Sample
 ) -> None:
     choose = random.Random(f"{SEED}/{number}")
     case = Case(sample.kind, fuzz_steps(choose, SCHEMA, sample, COUNT), managed=False)
-    theirs, ours = (run_case(talk, case, f"fuzz-{SEED}-{number}") for talk in pair)
+    check(pair, case, f"fuzz-{SEED}-{number}")
+
+
+@pytest.mark.skipif(
+    not os.environ.get("WINKUBE_FUZZ_PARTS"), reason="not all of it is answered alike yet"
+)
+@SAMPLED
+def test_parts_and_owners_and_lists_are_answered_alike(
+    pair: tuple[Conversation, Conversation], number: int, sample: Sample
+) -> None:
+    choose = random.Random(f"{SEED}/parts/{number}")
+    steps = part_steps(choose, SCHEMA, sample, (COUNT + 2) // 3)
+    check(pair, Case(sample.kind, steps), f"parts-{SEED}-{number}")
+
+
+def check(pair: tuple[Conversation, Conversation], case: Case, namespace: str) -> None:
+    theirs, ours = (run_case(talk, case, namespace) for talk in pair)
     different = [
         f"seed {SEED}, step {index} {step.verb} {step.type} {step.body!r}: {line}"
         for index, (step, left, right) in enumerate(zip(case.steps, theirs, ours, strict=True))

@@ -44,6 +44,8 @@ _ZERO: Final = {
 # Lists whose being empty is not the same as their being absent: validation refuses them so.
 _TELLING: Final = frozenset(
     {
+        ("EphemeralContainer", "ports"),
+        ("EphemeralContainer", "resizePolicy"),
         ("HPAScalingRules", "policies"),
         ("IngressSpec", "rules"),
         ("PersistentVolumeSpec", "capacity"),

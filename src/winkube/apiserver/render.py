@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from winkube.api.errors import NotAcceptableError
 from winkube.api.kinds import Kind
 from winkube.api.table import columns, row_conditions, to_row
 from winkube.apiserver.conversion import stored_form
@@ -30,6 +31,8 @@ class Renderer:
             table = self._table(kind, [item], output, include)
             table["metadata"]["resourceVersion"] = str(item.revision)
             return encode(table, output)
+        if output.shape == "PartialObjectMetadataList":
+            raise _unlike(f"{output.shape}, but the requested object is not a list", kind, "")
         if output.shape:
             return encode(partial(item, output), output)
         return item.data if output.media != YAML else encode(item.load(), output)
@@ -47,12 +50,14 @@ class Renderer:
             table = self._table(kind, result.items, output, include)
             table["metadata"] = metadata
             return [encode(table, output)]
+        if output.shape == "PartialObjectMetadata":
+            raise _unlike(f"{output.shape}, but the requested object is a list", kind, "List")
         if output.shape:
             shown: JsonObject = {
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": f"{_META_GROUP}/{output.version}",
                 "metadata": metadata,
-                "items": [partial(item, output) for item in result.items],
+                "items": [partial(item, output) for item in result.items] or None,
             }
             return [encode(shown, output)]
         pieces = list_pieces(kind, metadata, result.items)
@@ -78,9 +83,17 @@ class Renderer:
             row["conditions"] = conditions
         if include == "Object":
             row["object"] = obj
-        elif include != "None":
-            row["object"] = _partial(obj, output)
+        else:
+            row["object"] = None if include == "None" else _partial(obj, output)
         return row
+
+
+_PACKAGES: Final = {"": "core", "rbac.authorization.k8s.io": "rbac"}
+
+
+def _unlike(what: str, kind: Kind, suffix: str) -> NotAcceptableError:
+    package = _PACKAGES.get(kind.group, kind.group.partition(".")[0])
+    return NotAcceptableError(f"you requested {what} (*{package}.{kind.kind}{suffix})")
 
 
 def _in_order(kind: Kind, items: Sequence[Item]) -> Sequence[Item]:

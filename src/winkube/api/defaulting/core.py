@@ -106,27 +106,27 @@ def default_volume(obj: JsonObject) -> None:
         host_path.setdefault("type", "")
 
 
-def default_stored_claim(obj: JsonObject) -> None:
-    """Of a claim itself; templates of claims keep their sources as they are given."""
-    default_claim(obj)
-    _pair_sources(obj["spec"])
-
-
 def default_claim(obj: JsonObject) -> None:
     if not obj.setdefault("status", {}).get("phase"):
         obj["status"]["phase"] = "Pending"
     default_claim_spec(obj.setdefault("spec", {}))
 
 
-def _pair_sources(spec: JsonObject) -> None:
-    """The old field for what a volume is filled from knows two kinds; the new one follows it."""
+def pair_sources(claim: JsonObject, old: JsonObject) -> None:
+    """The old field for what a volume is filled from knows two kinds; the new one follows it.
+
+    This is done to claims, not to templates of claims. Of one that had a source before, also a
+    source of another kind stays.
+    """
+    spec, kept = claim["spec"], (old.get("spec") or {}).get("dataSource") is not None
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and (source.get("apiGroup") or "", source.get("kind")) not in _ORIGINS:
-        spec.pop("dataSource")
-        source = None
     if reference is not None and reference.get("namespace"):
         spec.pop("dataSourceRef")  # from other namespaces: a feature that is off
         reference = None
+    known = source is not None and (source.get("apiGroup") or "", source.get("kind")) in _ORIGINS
+    if source is not None and reference is None and not (known or kept):
+        spec.pop("dataSource")
+        source = None
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
     elif reference is not None and source is None:

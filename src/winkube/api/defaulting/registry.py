@@ -18,7 +18,7 @@ DEFAULTS: Final[Mapping[tuple[str, str], Callable[[JsonObject], None]]] = {
     ("", "Namespace"): core.default_namespace,
     ("", "Node"): core.default_node,
     ("", "PersistentVolume"): core.default_volume,
-    ("", "PersistentVolumeClaim"): core.default_stored_claim,
+    ("", "PersistentVolumeClaim"): core.default_claim,
     ("", "Endpoints"): core.default_endpoints,
     ("", "LimitRange"): core.default_limit_range,
     ("", "ResourceQuota"): core.default_quota,

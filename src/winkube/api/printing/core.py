@@ -267,5 +267,5 @@ CLAIM = Printer(
 )  # fmt: skip
 COMPONENT_STATUS = Printer(("Name", "Status", "Message", "Error"), _component_status)
 QUOTA = Printer(("Name", "Request", "Limit", "Age"), _quota)
-LIMIT_RANGE = Printer(("Name", "Created At"), _limit_range)
+LIMIT_RANGE = Printer(("Name", "Created At@"), _limit_range)
 TEMPLATE = Printer(("Name", "Containers", "Images", "Pod Labels"), _template)

@@ -45,8 +45,24 @@ def validate_new_attachment(obj: JsonObject, problems: Problems) -> None:
 
 
 def validate_attachment_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    # Upstream looks at the object for updates, and once more for what changed.
     validate_attachment(new, problems)
-    check_immutable(new.get("spec"), old.get("spec"), "spec", problems)
+    validate_attachment(new, problems)
+    if new.get("spec") != old.get("spec"):
+        problems.invalid("spec", _internal(new.get("spec") or {}), "field is immutable")
+
+
+def _internal(spec: JsonObject) -> JsonObject:
+    """As upstream's own type has the fields."""
+    source = spec.get("source") or {}
+    return {
+        "Attacher": spec.get("attacher") or "",
+        "Source": {
+            "PersistentVolumeName": source.get("persistentVolumeName"),
+            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
+        },
+        "NodeName": spec.get("nodeName") or "",
+    }
 
 
 def validate_capacity(obj: JsonObject, problems: Problems) -> None:

@@ -66,6 +66,10 @@ def _check_generated_selector(obj: JsonObject, spec: JsonObject, problems: Probl
 
 def _selects(selector: JsonObject, labels: dict[str, str]) -> bool | None:
     """None when the selector cannot be read."""
+    unreadable = Problems()
+    check_selector(selector, "", unreadable)
+    if unreadable:
+        return None
     try:
         return from_label_selector(selector).matches(labels)
     except BadRequestError:
@@ -322,25 +326,48 @@ def _index(text: str, completions: int) -> int:
     return int(text)
 
 
+_FIXED: Final = (
+    "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy",
+)  # fmt: skip
+
+
 def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
     """After the job itself: its spec is looked at again, and then what changed."""
     after, before = new.get("spec") or {}, old.get("spec") or {}
     check_job_spec(after, "spec", problems)
     _check_job_selector(after, problems)
     _check_completions(after, before, problems)
-    fields = [
-        "selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex",
-        "managedBy", "successPolicy",
-    ]  # fmt: skip
-    # A job that was never started may still change where its pods go.
+    check_immutable(after.get("selector"), before.get("selector"), "spec.selector", problems)
+    template, kept = ({"metadata": {}, **(spec.get("template") or {})} for spec in (after, before))
     started = (old.get("status") or {}).get("startTime")
     if before.get("suspend") and not started:
-        fields.remove("template")
+        kept = _placed(kept, template)
+    if template != kept:
+        problems.invalid("spec.template", _shown_template(template), IMMUTABLE)
+    for field in _FIXED:
+        check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
+
+
+def _placed(kept: JsonObject, template: JsonObject) -> JsonObject:
+    """What a job that was never started had, with the new one's wishes where its pods go."""
+    notes, spec = dict(kept.get("metadata") or {}), dict(kept.get("spec") or {})
+    fresh = template.get("spec") or {}
+    _take_over(notes, template.get("metadata") or {}, ("labels", "annotations"))
+    _take_over(spec, fresh, ("nodeSelector", "tolerations", "schedulingGates"))
+    affinity = dict(spec.get("affinity") or {})
+    _take_over(affinity, fresh.get("affinity") or {}, ("nodeAffinity",))
+    if affinity or fresh.get("affinity") is not None:
+        spec["affinity"] = affinity
+    else:
+        spec.pop("affinity", None)
+    return {**kept, "metadata": notes, "spec": spec}
+
+
+def _take_over(kept: JsonObject, fresh: JsonObject, fields: tuple[str, ...]) -> None:
     for field in fields:
-        value = after.get(field)
-        if value != before.get(field):
-            shown = _shown_template(value or {}) if field == "template" else value
-            problems.invalid(f"spec.{field}", shown, IMMUTABLE)
+        kept.pop(field, None)
+        if field in fresh:
+            kept[field] = fresh[field]
 
 
 def _shown_template(template: JsonObject) -> JsonObject:

@@ -313,7 +313,7 @@ def _check_init(spec: JsonObject, container: JsonObject, path: str, problems: Pr
 
 def _check_ephemeral(container: JsonObject, path: str, problems: Problems) -> None:
     for field in _EPHEMERAL_FORBIDDEN:
-        if container.get(field):
+        if container.get(field) is not None:
             problems.forbidden(f"{path}.{field}", _EPHEMERAL)
     if container.get("resources"):
         problems.forbidden(f"{path}.resources", _EPHEMERAL)

@@ -17,6 +17,7 @@ from winkube.api.validation import (
     claim,
     config,
     cron_job,
+    csi,
     device,
     endpoints,
     event,
@@ -92,6 +93,8 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_RESOURCE, "ResourceClaimTemplate"): device.validate_claim_template,
     (_RESOURCE, "DeviceClass"): device.validate_device_class,
     (_STORAGE, "VolumeAttachment"): attachment.validate_attachment,
+    (_STORAGE, "CSIDriver"): csi.validate_driver,
+    (_STORAGE, "CSINode"): csi.validate_node,
     (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity,
     (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class,
     (_RBAC, "Role"): policy.validate_role,
@@ -140,6 +143,8 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
     (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
     (_STORAGE, "VolumeAttachment"): attachment.validate_attachment_update,
+    (_STORAGE, "CSIDriver"): csi.validate_driver_update,
+    (_STORAGE, "CSINode"): csi.validate_node_update,
     (_STORAGE, "CSIStorageCapacity"): attachment.validate_capacity_update,
     (_STORAGE, "VolumeAttributesClass"): attachment.validate_attributes_class_update,
     (_RESOURCE, "ResourceClaim"): device.validate_resource_claim_update,
@@ -250,6 +255,7 @@ _TWICE: Final = {
     (_RBAC, "ClusterRole"),
     (_RBAC, "RoleBinding"),
     (_RBAC, "ClusterRoleBinding"),
+    (_STORAGE, "CSINode"),
 }
 # Their updates look at the change first, and then at the object themselves.
 _CHANGE_FIRST: Final = {

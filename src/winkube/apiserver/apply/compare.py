@@ -95,10 +95,11 @@ def stated(shape: Shape | None, value: Any) -> Tree | None:
         made: Tree = {}
         for key, child in value.items():
             inner = stated(child_shape(shape, key), child)
-            if key not in struct and inner:
-                inner["."] = {}
-            made[f"f:{key}"] = {} if inner is None else inner
-        return made
+            if key not in struct:
+                inner = {**inner, ".": {}} if inner else {}
+            if inner is not None:  # a list of nothing is nobody's
+                made[f"f:{key}"] = inner
+        return made if made or not value else None
     if type(value) is list and list_keys(shape):
         return {key_step(shape, item): _element(shape.item, item) for item in value} or None
     if type(value) is list and shape.list_type == "set":

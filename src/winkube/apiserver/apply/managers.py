@@ -103,9 +103,7 @@ def _order(entry: JsonObject) -> tuple[str, ...]:
 def stated_fields(shape: Shape, obj: Any, subresource: str) -> Tree | None:
     """What an author of this part of the object may own."""
     fields = difference(stated(shape, _unmanaged(obj)), _STRIPPED)
-    if subresource == "status":
-        return without(fields, ("f:spec",))
-    return without(fields, ("f:status",))
+    return without(fields, ("f:spec" if subresource == "status" else "f:status",))
 
 
 def _unmanaged(obj: JsonObject) -> JsonObject:
@@ -121,7 +119,8 @@ def conflicts(changed: Tree | None, others: Managers) -> dict[Owner, Tree]:
     return {owner: fields for owner, fields in found.items() if fields is not None}
 
 
-def conflict_error(found: Mapping[Owner, Tree]) -> ConflictError:
+def conflict_error(conflicting: Mapping[Owner, Tree]) -> ConflictError:
+    found = dict(sorted(conflicting.items(), key=lambda entry: entry[0].manager))
     causes = [
         {
             "reason": "FieldManagerConflict",

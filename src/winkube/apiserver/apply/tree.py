@@ -86,10 +86,12 @@ def reaches(tree: Tree | None, path: Path) -> bool:
 
 
 def paths(tree: Tree | None, here: Path = ()) -> Iterator[Path]:
-    """Every member, parents before their children, in order."""
+    """Every member, in the order of upstream's sets: first all at one place, then what is below."""
     if tree is None:
         return
-    if here and is_member(tree):
-        yield here
-    for step in sorted(step for step in tree if step != "."):
+    steps = sorted(step for step in tree if step != ".")
+    for step in steps:
+        if is_member(tree[step]):
+            yield (*here, step)
+    for step in steps:
         yield from paths(tree[step], (*here, step))

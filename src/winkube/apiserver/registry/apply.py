@@ -20,7 +20,7 @@ from winkube.apiserver.apply.managers import (
     write_managers,
 )
 from winkube.apiserver.apply.merge import merge, remove
-from winkube.apiserver.apply.tree import difference, paths, reaches, union
+from winkube.apiserver.apply.tree import difference, paths, reaches, union, without
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
@@ -104,8 +104,7 @@ def _complete_name(document: JsonObject, wanted: str) -> None:
     """A name that is wrong is found out when the object is complete."""
     if document.get("metadata") is None:
         document["metadata"] = {}
-    if document["metadata"].get("name") is None:
-        document["metadata"]["name"] = wanted
+    document["metadata"].setdefault("name", wanted)
 
 
 def _check_repeated(document: JsonObject, options: WriteOptions) -> None:
@@ -200,7 +199,7 @@ def _merged(
     managers = read_managers(live["metadata"])
     if not managers:
         managers[Owner(BEFORE, "Update", kind.api_version)] = (stated_fields(shape, live, ""), now)
-    mine, since = managers.pop(owner, (None, now))
+    mine, since = managers.pop(owner, (None, ""))
     fields = stated_fields(shape, wanted, owner.subresource)
     new: JsonObject = merge(shape, live, wanted)
     kept = fields
@@ -209,12 +208,16 @@ def _merged(
     # What holds something that somebody still owns stays, whoever left it.
     left = paths(difference(mine, kept))
     remove(shape, new, [path for path in left if not reaches(kept, path)])
-    changed, removed = changes(shape, live, new)
+    # What a part of an object may not change is no change.
+    fixed = ("f:spec" if owner.subresource == "status" else "f:status",)
+    differs = changes(shape, live, new)
+    changed, removed = (without(tree, fixed) for tree in differs)
     found = conflicts(changed, managers)
     if found and not force:
         raise conflict_error(found)
     take_over(managers, union(changed, removed))
-    managers[owner] = (fields, since if fields == mine else now)
+    # Who changes nothing leaves no time, as upstream's library has it.
+    managers[owner] = (fields, since if differs == (None, None) else now)
     new["metadata"] = dict(new["metadata"])
     write_managers(new["metadata"], managers)
     return new

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
+from winkube.api.errors import (
+    BadRequestError,
+    Cause,
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    UnexplainedError,
+)
+from winkube.api.patch import json_name
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.item import Item
@@ -42,15 +50,17 @@ class DeleteOptions:
         """The body counts; without one the query does."""
         source: Mapping[str, Any] = body or query
         preconditions = body.get("preconditions") or {}
+        asked = query.get("dryRun")
+        dry_run = _dry_run(body.get("dryRun")) if body else [asked] if asked else []
         options = cls(
             grace=_grace(source.get("gracePeriodSeconds")),
             policy=source.get("propagationPolicy") or "",
             orphan=_orphan(source.get("orphanDependents")),
             uid=preconditions.get("uid"),
             resource_version=preconditions.get("resourceVersion"),
-            dry_run=_is_dry(body.get("dryRun") or query.get("dryRun") or []),
+            dry_run=bool(dry_run),
         )
-        options.check()
+        options.check(dry_run)
         return options
 
     @property
@@ -70,8 +80,8 @@ class DeleteOptions:
     def says_propagation(self) -> bool:
         return bool(self.policy) or self.orphan is not None
 
-    def check(self) -> None:
-        causes = []
+    def check(self, dry_run: list[Any]) -> None:
+        causes: list[Cause] = []
         if self.policy and self.policy not in _POLICIES:
             names = ", ".join(f'"{name}"' for name in _POLICY_NAMES)
             causes.append(
@@ -90,6 +100,10 @@ class DeleteOptions:
                     "propagationPolicy",
                 )
             )
+        if any(entry != "All" for entry in dry_run):
+            problems = Problems()
+            problems.unsupported("dryRun", dry_run, ["All"])
+            causes += problems.causes
         if causes:
             raise InvalidError.of("DeleteOptions", "", causes, group="meta.k8s.io")
 
@@ -111,13 +125,11 @@ def _orphan(value: Any) -> bool | None:
     return parse_bool(str(value))
 
 
-def _is_dry(value: Any) -> bool:
-    values = [value] if isinstance(value, str) else value
-    if any(entry != "All" for entry in values):
-        problems = Problems()
-        problems.unsupported("dryRun", values, ["All"])
-        raise InvalidError.of("DeleteOptions", "", problems.causes, group="meta.k8s.io")
-    return bool(values)
+def _dry_run(said: Any) -> list[Any]:
+    if said and not isinstance(said, list):
+        target = "Go struct field DeleteOptions.dryRun of type []string"
+        raise UnexplainedError(f"json: cannot unmarshal {json_name(said)} into {target}")
+    return said or []
 
 
 @dataclass(frozen=True, slots=True)

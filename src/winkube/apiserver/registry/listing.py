@@ -76,6 +76,7 @@ class ListParams:
 
     @classmethod
     def parse(cls, namespace: str, query: Mapping[str, str]) -> "ListParams":
+        parse_count(query.get("timeoutSeconds", ""))  # which has to be a number all the same
         return cls(
             namespace,
             parse_count(query.get("limit", "")),

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Final
 
+from winkube.api.defaulting.core import pair_sources
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
@@ -54,7 +55,8 @@ _NOT_WANTED: Final = frozenset({"metadata", "status", "kind", "apiVersion"})
 
 
 def counts_generation(kind: Kind) -> bool:
-    return (kind.group, kind.plural) in _GENERATION
+    key = (kind.group, kind.plural)
+    return key in _GENERATION or key == ("storage.k8s.io", "csidrivers")  # these begin with none
 
 
 def _drop_gated(kind: Kind, obj: JsonObject) -> None:
@@ -69,6 +71,8 @@ def _drop_gated(kind: Kind, obj: JsonObject) -> None:
         behavior = (obj.get("spec") or {}).get("behavior") or {}
         for rules in (behavior.get("scaleUp"), behavior.get("scaleDown")):
             (rules or {}).pop("tolerance", None)
+    elif (kind.group, kind.plural) == ("storage.k8s.io", "csidrivers"):
+        (obj.get("spec") or {}).pop("nodeAllocatableUpdatePeriodSeconds", None)
     elif kind.group == "resource.k8s.io":
         drop_taints(kind, obj)
     elif (kind.group, kind.plural) == ("discovery.k8s.io", "endpointslices"):
@@ -91,6 +95,8 @@ def drop_taints(kind: Kind, obj: JsonObject) -> None:
 def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
     key = (kind.group, kind.plural)
     _drop_gated(kind, obj)
+    if key == ("", "persistentvolumeclaims"):
+        pair_sources(obj, {})
     metadata = obj["metadata"]
     if key in _GENERATION:
         metadata["generation"] = 1
@@ -108,17 +114,9 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     _drop_gated(kind, new)
     if "status" in kind.subresources:
         _copy_field(new, old, "status")
-    if (kind.group, kind.plural) == ("apps", "daemonsets"):
-        _count_template(new, old)
-    if (kind.group, kind.plural) == ("", "namespaces"):
-        # Only namespaces/finalize may change these.
-        _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
-    if (kind.group, kind.plural) == ("", "services"):
-        drop_left_behind(new, old)
-    if (kind.group, kind.plural) == ("", "serviceaccounts"):
-        _service_account(new, SELF)
-    if (kind.group, kind.plural) == ("apps", "statefulsets"):
-        drop_unavailable(new, old)
+    step = _AT_UPDATE.get((kind.group, kind.plural))
+    if step is not None:
+        step(new, old)
     if not counts_generation(kind):
         return
     generation = old["metadata"].get("generation") or 0
@@ -126,6 +124,11 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         generation += 1
     if generation:
         new["metadata"]["generation"] = generation
+
+
+def _keep_finalizers(new: JsonObject, old: JsonObject) -> None:
+    """Only namespaces/finalize may change these."""
+    _copy_field(new.setdefault("spec", {}), old.get("spec") or {}, "finalizers")
 
 
 def _notes_count(kind: Kind, new: JsonObject, old: JsonObject) -> bool:
@@ -384,4 +387,13 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("policy", "poddisruptionbudgets"): _empty_status,
     ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
     ("scheduling.k8s.io", "priorityclasses"): _priority_class,
+}
+
+_AT_UPDATE: Final[dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]]] = {
+    ("", "namespaces"): _keep_finalizers,
+    ("", "persistentvolumeclaims"): pair_sources,
+    ("", "serviceaccounts"): lambda new, old: _service_account(new, SELF),
+    ("", "services"): drop_left_behind,
+    ("apps", "daemonsets"): _count_template,
+    ("apps", "statefulsets"): drop_unavailable,
 }

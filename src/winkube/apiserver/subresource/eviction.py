@@ -34,6 +34,15 @@ _TOO_MANY: Final = (
 )
 
 
+def _options(document: JsonObject, call: Call) -> DeleteOptions:
+    """How to delete, as the body says; the request itself can also ask for nothing to happen."""
+    said = document.get("deleteOptions") or {}
+    asked = call.query.get("dryRun")
+    if said and asked and not said.get("dryRun"):
+        said = {**said, "dryRun": [asked]}
+    return DeleteOptions.parse(said, call.query)
+
+
 class _AmbiguousBudgetError(InternalError):
     reason = ""  # upstream gives none
 
@@ -48,7 +57,7 @@ class Eviction:
         raw = await read_body(call.request)
         document = await decode_typed("Eviction", "policy", raw, call.request)
         require_types(self._registry.schema, call, document)
-        options = DeleteOptions.parse(document.get("deleteOptions") or {}, call.query)
+        options = _options(document, call)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         creation = Creation(self._registry.admission, call, document, write)
         await creation.admit()
@@ -56,7 +65,7 @@ class Eviction:
             raise BadRequestError("name in URL does not match name in Eviction object")
         get(call.served, *call.place)
         await creation.validate()
-        options = DeleteOptions.parse(document.get("deleteOptions") or {}, call.query)
+        options = _options(document, call)
         await self._evict(call, options, write)
         return reply_json(SUCCESS, 201)
 

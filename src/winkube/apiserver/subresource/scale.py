@@ -5,10 +5,13 @@ from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import Cause, ConflictError, InvalidError
+from winkube.api.errors import ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.selectors import selector_query
 from winkube.api.table import columns, to_row
+from winkube.api.validation.common import check_nonnegative
+from winkube.api.validation.metadata import validate_metadata
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.body import decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply
@@ -67,7 +70,10 @@ class Scale:
 
     def _patched(self, scale: JsonObject, wanted: Patch, options: WriteOptions) -> JsonObject:
         options.warnings.clear()
-        return patched(self._registry, SCALE, scale, wanted, options)
+        name = scale["metadata"]["name"]
+        new = patched(self._registry, SCALE, scale, wanted, options)
+        require_name(new, name)
+        return new
 
     async def _write(
         self, call: Call, item: Item, scale: JsonObject, options: WriteOptions
@@ -104,11 +110,12 @@ class Scale:
 
 
 def _check(served: Served, item: Item, scale: JsonObject) -> None:
+    problems = Problems()
+    validate_metadata(SCALE, scale.get("metadata"), problems)
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
-        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        cause = Cause("FieldValueInvalid", text, "spec.replicas")
-        raise InvalidError.of("Scale", item.name, [cause], group="autoscaling")
+    check_nonnegative(replicas, "spec.replicas", problems)
+    if problems:
+        raise InvalidError.of("Scale", item.name, problems.causes, group="autoscaling")
     version = (scale.get("metadata") or {}).get("resourceVersion")
     if version and version != str(item.revision):
         kind = served.kind
