@@ -5,8 +5,9 @@ does not read is cut off: its queue is bounded, and so is the time a write to it
 """
 
 import asyncio
+import itertools
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -84,14 +85,15 @@ class WatchServer:
             # No await between these: nothing may change between the state and the subscription.
             revision = self._cache.revision
             try:
-                frames = list(self._first(call, stream, params, folder))
+                frames = self._first(call, stream, params, folder)
             except ExpiredError as error:
-                frames, watcher.lagged = [_error_frame(error)], True
+                frames, watcher.lagged = iter([_error_frame(error)]), True
             await stream.open()
             try:
                 async with stream.limit:
-                    for start in range(0, len(frames), _CHUNK):
-                        await stream.write(b"".join(frames[start : start + _CHUNK]))
+                    while chunk := b"".join(itertools.islice(frames, _CHUNK)):
+                        await stream.write(chunk)
+                        await asyncio.sleep(0)  # a write may wait for nobody; others have turns
                     if not watcher.lagged:
                         skip = max(revision, _number(params.version))
                         await self._follow(stream, watcher, params, skip)
@@ -102,20 +104,19 @@ class WatchServer:
     def _first(
         self, call: Call, stream: "_Stream", params: WatchParams, folder: str
     ) -> Iterator[bytes]:
+        """Of the state as it is now; each frame is made when it is asked for."""
         cache = call.served.cache
         unversioned = params.version in ("", "0")
         if unversioned and params.only_changes:
-            return
+            return iter(())
         if params.initial or unversioned:
-            for item in cache.items(folder):
-                if stream.selection.matches(item_as_served(call.served, item)):
-                    yield stream.frame("ADDED", item)
+            frames = stream.initial(cache.items(folder))
             if params.initial and params.bookmarks:
-                yield stream.bookmark(self._cache.revision, initial_end=True)
-            return
-        for change in cache.changes_after(parse_version(params.version)):
-            if change.item.key.startswith(folder):
-                yield from stream.frames(change)
+                end = stream.bookmark(self._cache.revision, initial_end=True)
+                return itertools.chain(frames, [end])
+            return frames
+        changes = cache.changes_after(parse_version(params.version))
+        return stream.missed([c for c in changes if c.item.key.startswith(folder)])
 
     async def _follow(
         self, stream: "_Stream", watcher: Watcher, params: WatchParams, skip: int
@@ -180,6 +181,12 @@ class _Stream:
         transport = self._call.request.transport
         if transport is not None:
             transport.abort()
+
+    def initial(self, items: Sequence[Item]) -> Iterator[bytes]:
+        return (self.frame("ADDED", item) for item in items if self._matches(item))
+
+    def missed(self, changes: Sequence[Change]) -> Iterator[bytes]:
+        return itertools.chain.from_iterable(map(self.frames, changes))
 
     def frames(self, change: Change) -> Iterator[bytes]:
         """No frame or one: what this change means to somebody who sees only the selection."""

@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from aiohttp import web
+
+from winkube.apiserver.render import Renderer
 
 
 def config(name: str, **labels: str) -> dict[str, Any]:
@@ -171,3 +174,29 @@ def test_event_is_served_by_both_groups(api: Any, space: str) -> None:
     other = api("GET", f"/apis/events.k8s.io/v1/namespaces/{space}/events/e").body
     assert (other["note"], other["regarding"]["name"]) == ("it happened", "p")
     assert other["apiVersion"] == "events.k8s.io/v1"
+
+
+def test_a_watch_begins_bit_by_bit(api: Any, space: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is made ready while it is sent: a large beginning holds nobody up."""
+    root = f"/api/v1/namespaces/{space}/configmaps"
+    for number in range(6):
+        api("POST", root, {"metadata": {"name": f"m-{number}"}})
+    steps: list[str] = []
+    make, send = Renderer.item, web.StreamResponse.write
+
+    def item(*args: Any) -> bytes:
+        steps.append("made")
+        return make(*args)
+
+    async def write(response: web.StreamResponse, data: Any) -> None:
+        steps.append("sent")
+        await send(response, data)
+
+    monkeypatch.setattr("winkube.apiserver.watch._CHUNK", 2)
+    monkeypatch.setattr(Renderer, "item", item)
+    monkeypatch.setattr(web.StreamResponse, "write", write)
+    with api.watch(f"{root}?watch=1") as take:
+        assert [take()["object"]["metadata"]["name"] for _ in range(6)] == [
+            f"m-{number}" for number in range(6)
+        ]
+    assert steps[:9] == ["made", "made", "sent"] * 3
