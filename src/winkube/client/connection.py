@@ -153,9 +153,10 @@ class Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for waiter in (self._waiter, self._writable):
-            if waiter is not None and not waiter.done():
-                waiter.set_exception(self._error)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(self._error)
+        # Who waits for room looks at the error by itself; often nobody waits.
+        self.resume_writing()
 
     # -- what the loop tells
 

@@ -1,6 +1,7 @@
 """Connections against a server that behaves, and against servers that do not."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -158,6 +159,18 @@ async def test_a_long_body_arrives_and_may_be_refused_early() -> None:
     async with serving(talk) as pool:
         assert (await pool.ask("PUT", "/", b"x" * 5_000_000, {}, 30)).status == 200
         assert (await pool.ask("POST", "/refuse", b"x" * 50_000_000, {}, 30)).status == 413
+
+
+async def test_a_server_that_goes_while_we_write(caplog: pytest.LogCaptureFixture) -> None:
+    async def talk(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+
+    async with serving(talk) as pool:
+        for size in (200_000, 50_000_000):
+            with pytest.raises(ConnectionError):
+                await pool.ask("POST", "/", b"x" * size, {}, 30)
+    gc.collect()
+    assert not caplog.records
 
 
 async def test_who_does_not_read_holds_the_server_up() -> None:
