@@ -26,7 +26,7 @@ from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
 from winkube.apiserver.auth.impersonation import demands, impersonated_user
 from winkube.apiserver.auth.user import ANONYMOUS, User
-from winkube.apiserver.call import Call, reply_error, warning_header
+from winkube.apiserver.call import Call, reply_error, send_long, warning_header
 from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.negotiate import negotiate
@@ -112,7 +112,7 @@ class Edge:
         try:
             return await self._serve(request)
         except ApiError as error:
-            return reply_error(error, request.headers.get("Accept", ""))
+            return await send_long(request, reply_error(error, request.headers.get("Accept", "")))
         except StoreError as error:
             log.exception("store refused", extra={"path": request.raw_path, "error": str(error)})
             return reply_error(UnavailableError(str(error)))

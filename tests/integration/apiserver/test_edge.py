@@ -4,6 +4,7 @@ import http.client
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 
 @pytest.fixture
@@ -145,3 +146,22 @@ def test_aggregated_discovery_lists_every_group(api: Any) -> None:
     assert {"apps", "batch", "rbac.authorization.k8s.io"} <= listed
     core = api("GET", "/api", Accept=accept).body["items"][0]["versions"][0]
     assert "pods" in {entry["resource"] for entry in core["resources"]}
+
+
+def test_a_long_refusal_is_sent_bit_by_bit(
+    api: Any, space: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    send = web.StreamResponse.write
+
+    async def write(response: web.StreamResponse, data: Any) -> None:
+        sizes.append(len(data))
+        await send(response, data)
+
+    monkeypatch.setattr(web.StreamResponse, "write", write)
+    bad = {f" {number}": "x" for number in range(2_000)}
+    path = f"/api/v1/namespaces/{space}/configmaps"
+    answer = api("POST", path, {"metadata": {"name": "bad"}, "data": bad})
+    assert (answer.status, len(answer.body["details"]["causes"])) == (422, 2_000)
+    assert len(sizes) > 1
+    assert max(sizes) <= 256 * 1024
