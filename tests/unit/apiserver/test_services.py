@@ -141,3 +141,21 @@ def test_a_rehearsal_takes_nothing_and_finds_everything_free() -> None:
     hook.begin(service(clusterIP="10.96.0.5"), None, dry_run=True)(True)
     hook.begin(service(clusterIP="10.96.0.6"), None, dry_run=True)(True)
     hook.begin(service(clusterIP="10.96.0.6"), None)(True)
+
+
+class Counted(int):
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int.__eq__(self, other)
+
+    __hash__ = int.__hash__
+
+
+def test_many_ports_are_not_compared_each_with_each() -> None:
+    hook = ServiceHook("10.96.0.0/28", (30000, 32767))
+    ports = [{"port": Counted(number + 1)} for number in range(1_000)]
+    Counted.compared = 0
+    hook.begin(service(type="NodePort", ports=ports), None)(True)
+    assert Counted.compared < 20 * len(ports)

@@ -152,13 +152,14 @@ class ServiceHook:
         """One number may serve the same port of several protocols."""
         chosen: dict[int, int] = {}
         ports = spec.get("ports") or ()
+        asked = _requested(ports)
         for index, port in enumerate(ports):
             if not port.get("nodePort") and not _allocates(spec):
                 continue
             service_port = port.get("port") or 0
             number = chosen.get(service_port, 0)
             if not number:
-                number = _requested(service_port, ports)
+                number = asked.get(service_port, 0)
                 if number:
                     self._claim_port(number, name, index, claims)
                 else:
@@ -224,12 +225,13 @@ def _allocates(spec: JsonObject) -> bool:
     return not balanced or spec.get("allocateLoadBalancerNodePorts") is not False
 
 
-def _requested(service_port: int, ports: Iterable[JsonObject]) -> int:
-    """A node port asked for by one of the ports with this number."""
+def _requested(ports: Iterable[JsonObject]) -> dict[int, int]:
+    """The node port asked for first, by the port of the service."""
+    found: dict[int, int] = {}
     for port in ports:
-        if port.get("port") == service_port and port.get("nodePort"):
-            return int(port["nodePort"])
-    return 0
+        if port.get("nodePort"):
+            found.setdefault(port.get("port") or 0, int(port["nodePort"]))
+    return found
 
 
 def _number(text: str | None) -> int | None:
