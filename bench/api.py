@@ -13,18 +13,20 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import orjson
 import uvloop
 
+from winkube.client.pool import Pool
 from winkube.testing.planes import Make, Plane, api_server, upstream_folder
 
 CONNECTIONS = 32
+SECONDS = 300.0
 PODS = 5000
 APPS = 50
 DIFFERENT = 1000
@@ -93,16 +95,26 @@ def pod(index: int, template: int) -> dict[str, Any]:
 
 @dataclass
 class Client:
-    session: aiohttp.ClientSession
-    url: str
+    """Takes as little time as can be: what is measured is the server."""
+
+    pool: Pool
 
     async def call(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
-        async with self.session.request(method, self.url + path, data=body, headers=headers) as got:
-            data = await got.read()
-            if got.status >= 400:
-                raise RuntimeError(f"{method} {path}: {got.status} {data[:300]!r}")
-            return data
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        got = await self.pool.ask(method, path, body, headers, SECONDS)
+        if got.status >= 400:
+            raise RuntimeError(f"{method} {path}: {got.status} {got.body[:300]!r}")
+        return got.body
+
+
+@contextmanager
+def connected(plane: Plane) -> Iterator[Client]:
+    pool = Pool(plane.client.server, plane.client.ssl_context())
+    pool.set_headers({"Accept": "application/json", "Accept-Encoding": "identity"})
+    try:
+        yield Client(pool)
+    finally:
+        pool.close()
 
 
 async def spread(count: int, work: Callable[[int], Coroutine[Any, Any, object]]) -> list[float]:
@@ -139,11 +151,8 @@ class Row:
 
 
 async def measure(plane: Plane, ready: float) -> list[Row]:
-    connector = aiohttp.TCPConnector(limit=0, ssl=plane.client.ssl_context() or False)
-    timeout = aiohttp.ClientTimeout(total=None)
     rows = [Row("ready from nothing", ready, "s")]
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
-        client = Client(session, plane.client.server)
+    with connected(plane) as client:
         account = orjson.dumps({"metadata": {"name": "default"}})
         await client.call("POST", "/api/v1/namespaces/default/serviceaccounts", account)
         path = "/api/v1/namespaces/default/pods"
@@ -203,11 +212,11 @@ async def _watches(client: Client, pids: Sequence[int]) -> Row:
     opened = asyncio.Semaphore(0)
 
     async def follow() -> None:
-        url = f"{client.url}{path}?watch=true&resourceVersion={version}"
-        async with client.session.get(url) as stream:
+        target = f"{path}?watch=true&resourceVersion={version}"
+        async with client.pool.open(target, {}, SECONDS) as stream:
             opened.release()
             left = WATCHED
-            async for chunk in stream.content.iter_any():
+            async for chunk in stream:
                 left -= chunk.count(b"\n")
                 if left <= 0:
                     return

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiohttp
 import orjson
 import uvloop
 
@@ -35,10 +34,7 @@ class Costs:
 
 
 async def _costs(plane: Plane) -> dict[int, Costs]:
-    connector = aiohttp.TCPConnector(limit=0, ssl=plane.client.ssl_context() or False)
-    timeout = aiohttp.ClientTimeout(total=None)
-    async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
-        client = api.Client(session, plane.client.server)
+    with api.connected(plane) as client:
         account = orjson.dumps({"metadata": {"name": "default"}})
         await client.call("POST", "/api/v1/namespaces/default/serviceaccounts", account)
         found: dict[int, Costs] = {}

@@ -147,10 +147,10 @@ async def test_a_network_made_again_gets_its_services_again(tmp_path: Path) -> N
 
             async def back() -> bool:
                 remote = [e for e in await hns.list("Endpoint") if e.get("Flags")]
-                return [e["HostComputeNetwork"] for e in remote] == [fresh["ID"]]
+                networks = [e["HostComputeNetwork"] for e in remote]
+                return networks == [fresh["ID"]] and len(await balancers(hns)) == 2
 
             await eventually(back)
-            assert len(await balancers(hns)) == 2
 
 
 async def test_the_proxy_waits_for_hns_and_survives_its_restart(tmp_path: Path) -> None:
