@@ -42,8 +42,9 @@ e2e: deps ## the real cluster only
 upstream: ## build upstream's control plane, so that tests and benchmarks compare with it
 	@tools/build-upstream
 
-conformance: deps ## Kubernetes' own conformance tests on a cluster made for them (GROUPS="sig-apps ..." or WINDOWS=1)
-	@$(BIN)/python -m tests.conformance $(if $(WINDOWS),--windows) $(GROUPS)
+conformance: deps ## Kubernetes' own conformance tests on a cluster made for them (GROUPS="sig-apps ..." or WINDOWS=1; NAME=, OUT=)
+	@$(BIN)/python -m tests.conformance $(if $(WINDOWS),--windows) $(if $(NAME),--name $(NAME)) \
+		$(if $(OUT),--out $(OUT)) $(GROUPS)
 
 bench: deps ## print the tables of bench/
 	@$(BIN)/python -m bench

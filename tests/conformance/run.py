@@ -6,7 +6,9 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
+
+from tests.conformance.progress import Progress
 
 GROUPS: Final = ("sig-apps", "sig-scheduling", "sig-autoscaling", "sig-cli")
 # Groups that have no conformance test, and what stands in for them.
@@ -58,8 +60,21 @@ class Suite:
             *self.options,
         ]
         with (self.out / f"{title}.log").open("wb") as log:
-            subprocess.run(argv, check=False, stdout=log, stderr=log, cwd=self.out)
+            _run_aloud(argv, self.out, log)
         return report
+
+
+def _run_aloud(argv: list[str], folder: Path, log: BinaryIO) -> None:
+    """Keep everything, and say of each test what became of it: a group may take half an hour."""
+    progress = Progress()
+    pipe, joined = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(argv, stdout=pipe, stderr=joined, cwd=folder) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.write(line)
+            if said := progress.read(line.decode(errors="replace")):
+                log.flush()
+                print(said, flush=True)
 
 
 def _focus_of(group: str, *, has_shell: bool) -> str:
