@@ -242,6 +242,15 @@ def _group_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
+def _other_names(kind: Kind) -> JsonObject:
+    found: JsonObject = {}
+    if kind.short_names:
+        found["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        found["categories"] = list(kind.categories)
+    return found
+
+
 def _plain_entries(kind: Kind) -> Iterable[JsonObject]:
     entry: JsonObject = {
         "name": kind.plural,
@@ -250,10 +259,7 @@ def _plain_entries(kind: Kind) -> Iterable[JsonObject]:
         "kind": kind.kind,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
+    entry |= _other_names(kind)
     if "list" in kind.verbs and kind.plural != "componentstatuses":
         entry["storageVersionHash"] = _storage_version_hash(kind)
     yield entry
@@ -279,10 +285,7 @@ def _entry(kind: Kind) -> JsonObject:
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
     }
-    if kind.short_names:
-        entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
+    entry |= _other_names(kind)
     if kind.subresources:
         entry["subresources"] = [
             {

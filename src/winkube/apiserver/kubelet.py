@@ -1,14 +1,11 @@
 """Where a node's kubelet listens, and plain HTTP to it (or to a pod), passed on as it comes."""
 
-import asyncio
 import ssl
-from collections.abc import Mapping
 from typing import Final
 
 import aiohttp
 import yarl
 from aiohttp import web
-from multidict import CIMultiDict
 
 from winkube.api.errors import (
     ApiError,
@@ -21,36 +18,14 @@ from winkube.api.errors import (
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.links import Links
 from winkube.apiserver.message_stream import relay_messages, wants_messages
-from winkube.apiserver.presence import while_connected
 from winkube.apiserver.registry.core import get
+from winkube.apiserver.relay import Forwarder, forwarded_headers, read_some, relay
 from winkube.apiserver.served import Resources
 from winkube.apiserver.tls import kubelet_context
 from winkube.base.types import JsonObject
 
 _DEFAULT_PORT: Final = 10250
-# A page that is longer passes as it is: who serves it may never end.
-MAX_PAGE: Final = 2 * 1024 * 1024
 _MAX_WORDS: Final = 64 * 1024
-# Hop-by-hop (RFC 9110 7.6.1), and what the two connections settle for themselves.
-_NOT_FORWARDED: Final = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "host",
-        "content-length",
-        "authorization",
-        "accept-encoding",
-        "content-encoding",
-    }
-)
-# What the client did not say is not said for it.
-UNSAID: Final = ("Accept", "Content-Type", "User-Agent")
 _REFUSED: Final = 400
 _PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
 
@@ -60,7 +35,8 @@ class Kubelets:
         self._config = config
         self._nodes = resources.core("nodes")
         self._context: ssl.SSLContext | None = None
-        self._session: aiohttp.ClientSession | None = None
+        # A kept connection would fail the first request after a kubelet's restart.
+        self._forwarder = Forwarder(keep_seconds=0)
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -104,22 +80,9 @@ class Kubelets:
         headers = forwarded_headers(request.headers)
         if links is not None:
             headers["X-Forwarded-Uri"] = links.change(url.raw_path)
-        # Not the client's own: what we relay has to be what we measure.
-        headers["Accept-Encoding"] = "identity"
-        data = request.content if request.body_exists else None
         try:
-            async with (
-                while_connected(request),
-                self._client().request(
-                    request.method,
-                    url,
-                    headers=headers,
-                    data=data,
-                    ssl=self.context if secure else False,
-                    allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
-                ) as answer,
-            ):
+            context = self.context if secure else False
+            async with self._forwarder.send(request, url, headers, ssl=context) as answer:
                 if judge and answer.status >= _REFUSED:
                     words = await read_some(answer, _MAX_WORDS)
                     raise _refusal(answer.status, words[:_MAX_WORDS].decode(errors="replace"))
@@ -129,71 +92,8 @@ class Kubelets:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise _unreachable(url, error) from error
 
-    def _client(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                auto_decompress=False,
-                skip_auto_headers=UNSAID,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                # A kept connection would fail the first request after a kubelet's restart.
-                connector=aiohttp.TCPConnector(force_close=True, limit=0),
-            )
-        return self._session
-
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-
-def forwarded_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
-    return CIMultiDict(
-        (key, value)
-        for key, value in headers.items()
-        if key.lower() not in _NOT_FORWARDED and not key.lower().startswith("impersonate-")
-    )
-
-
-async def relay(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, links: Links | None = None
-) -> web.StreamResponse:
-    headers = forwarded_headers(answer.headers)
-    if links is not None and "Location" in headers:
-        headers["Location"] = links.change(headers["Location"])
-    begin = b""
-    if links is not None and "Location" not in headers and _is_page(answer):
-        begin = await read_some(answer, MAX_PAGE + 1)
-        if len(begin) <= MAX_PAGE:
-            body = await asyncio.to_thread(_changed_page, links, begin)
-            return web.Response(status=answer.status, headers=headers, body=body)
-    response = web.StreamResponse(status=answer.status, headers=headers)
-    if answer.content_length is not None:
-        response.content_length = answer.content_length
-    await response.prepare(request)
-    if begin:
-        await response.write(begin)
-    async for chunk in answer.content.iter_any():
-        await response.write(chunk)
-    await response.write_eof()
-    return response
-
-
-def _changed_page(links: Links, page: bytes) -> bytes:
-    text = page.decode(errors="surrogateescape")
-    return links.change_page(text).encode(errors="surrogateescape")
-
-
-async def read_some(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body, if it is shorter than ``most``; otherwise about so much of it."""
-    found = bytearray()
-    async for chunk in answer.content.iter_any():
-        found += chunk
-        if len(found) >= most:
-            break
-    return bytes(found)
-
-
-def _is_page(answer: aiohttp.ClientResponse) -> bool:
-    return answer.content_type == "text/html" and "Content-Encoding" not in answer.headers
+        await self._forwarder.close()
 
 
 def _refusal(status: int, words: str) -> ApiError:

@@ -46,25 +46,22 @@ def usage(figure: Figure) -> JsonObject:
 
 
 def node_metrics(node: JsonObject, figure: Figure, now: float) -> JsonObject:
-    return {
-        "kind": "NodeMetrics",
-        "apiVersion": API_VERSION,
-        "metadata": _metadata(node, now),
-        "timestamp": to_rfc3339(figure.at / _NANO),
-        "window": format_duration(_millis(figure.window)),
-        "usage": usage(figure),
-    }
+    return _measured("NodeMetrics", node, figure, now) | {"usage": usage(figure)}
 
 
 def pod_metrics(pod: JsonObject, figures: Mapping[str, Figure], now: float) -> JsonObject:
     oldest = min(figures.values(), key=lambda figure: figure.at)
+    containers = [{"name": name, "usage": usage(figure)} for name, figure in figures.items()]
+    return _measured("PodMetrics", pod, oldest, now) | {"containers": containers}
+
+
+def _measured(kind: str, obj: JsonObject, figure: Figure, now: float) -> JsonObject:
     return {
-        "kind": "PodMetrics",
+        "kind": kind,
         "apiVersion": API_VERSION,
-        "metadata": _metadata(pod, now),
-        "timestamp": to_rfc3339(oldest.at / _NANO),
-        "window": format_duration(_millis(oldest.window)),
-        "containers": [{"name": name, "usage": usage(figure)} for name, figure in figures.items()],
+        "metadata": _metadata(obj, now),
+        "timestamp": to_rfc3339(figure.at / _NANO),
+        "window": format_duration(_millis(figure.window)),
     }
 
 

@@ -5,12 +5,12 @@ number says that this channel is done; before v5 standard input ends with the co
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import WSMsgType, web
 
+from winkube.wire.pieces import Pieces
 from winkube.wire.remotecommand import V5, Session, StreamClosedError, Wanted
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
@@ -26,17 +26,15 @@ class Inbox:
 
     def __init__(self, limit: int = CHANNEL_BUFFER) -> None:
         self._limit = limit
-        self._size = 0
-        self._pieces: deque[bytes] = deque()
+        self._pieces = Pieces()
         self._ended = False
         self._moved = asyncio.Condition()
 
     async def put(self, data: bytes) -> None:
         async with self._moved:
-            await self._moved.wait_for(lambda: self._size < self._limit or self._ended)
+            await self._moved.wait_for(lambda: self._pieces.size < self._limit or self._ended)
             if not self._ended and data:
-                self._pieces.append(data)
-                self._size += len(data)
+                self._pieces.add(data)
                 self._moved.notify_all()
 
     async def end(self) -> None:
@@ -47,13 +45,7 @@ class Inbox:
     async def read(self, n: int = -1, /) -> bytes:
         async with self._moved:
             await self._moved.wait_for(lambda: bool(self._pieces) or self._ended)
-            if not self._pieces:
-                return b""
-            piece = self._pieces.popleft()
-            if 0 <= n < len(piece):
-                self._pieces.appendleft(piece[n:])
-                piece = piece[:n]
-            self._size -= len(piece)
+            piece = self._pieces.take(n)
             self._moved.notify_all()
             return piece
 

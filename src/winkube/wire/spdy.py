@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from winkube.wire import spdy_frames as frames
+from winkube.wire.pieces import Pieces
 from winkube.wire.remotecommand import StreamClosedError
 from winkube.wire.spdy_headers import HeaderCodec, SpdyError
 
@@ -51,10 +52,9 @@ class SpdyStream:
         self.local_done = self.remote_done = False
         self.replied = asyncio.Event()
         self.refused = self.ignored = False
-        self.buffered = 0
         self.sent = self.granted = 0
         self._connection = connection
-        self._pieces: deque[bytes] = deque()
+        self._pieces = Pieces()
         self._readable = asyncio.Event()
 
     async def read(self, n: int = -1, /) -> bytes:
@@ -63,11 +63,7 @@ class SpdyStream:
             await self._readable.wait()
         if not self._pieces:
             return b""
-        piece = self._pieces.popleft()
-        if 0 <= n < len(piece):
-            self._pieces.appendleft(piece[n:])
-            piece = piece[:n]
-        self.buffered -= len(piece)
+        piece = self._pieces.take(n)
         self._connection.consumed(self, len(piece))
         return piece
 
@@ -95,9 +91,12 @@ class SpdyStream:
         if self.refused:
             raise StreamClosedError("the peer refused the stream")
 
+    @property
+    def buffered(self) -> int:
+        return self._pieces.size
+
     def push(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-        self.buffered += len(piece)
+        self._pieces.add(piece)
         self._readable.set()
 
     def ignore_input(self) -> None:
@@ -107,9 +106,7 @@ class SpdyStream:
 
     def discard(self) -> int:
         """Drop what was not read; how much that was."""
-        dropped, self.buffered = self.buffered, 0
-        self._pieces.clear()
-        return dropped
+        return self._pieces.clear()
 
     def finish(self) -> None:
         """The peer sends no more."""

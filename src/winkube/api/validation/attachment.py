@@ -81,16 +81,19 @@ def validate_capacity_update(new: JsonObject, old: JsonObject, problems: Problem
 
 
 def validate_attributes_class(obj: JsonObject, problems: Problems) -> None:
-    driver = obj.get("driverName") or ""
-    if not driver:
-        problems.required("driverName")
-    else:
-        lower = driver.lower()
-        problems.all_invalid("driverName", lower, names.label_key_problems(lower))
+    check_maker(obj.get("driverName") or "", "driverName", problems)
     parameters = obj.get("parameters") or {}
     check_parameters(parameters, "parameters", problems)
     if not parameters:
         problems.required("parameters", "must contain at least one key/value pair")
+
+
+def check_maker(name: str, path: str, problems: Problems) -> None:
+    """Who makes the volumes of a class; upstream judges and shows the name in small letters."""
+    if not name:
+        problems.required(path)
+    else:
+        problems.all_invalid(path, name.lower(), names.label_key_problems(name.lower()))
 
 
 def check_parameters(parameters: JsonObject, path: str, problems: Problems) -> None:

@@ -132,17 +132,8 @@ def _check_external(source: JsonObject, path: str, problems: Problems) -> None:
     target = source.get("target") or {}
     _check_identifier(source, path, problems)
     _check_target(target, f"{path}.target", problems)
-    whole, each = target.get("value") is not None, target.get("averageValue") is not None
-    if not whole and not each:
-        problems.required(
-            f"{path}.target.averageValue",
-            "must set either a target value for metric or a per-pod target",
-        )
-    if whole and each:
-        problems.forbidden(
-            f"{path}.target.value",
-            "may not set both a target value for metric and a per-pod target",
-        )
+    words = ("a target value for metric", "a per-pod target")
+    _check_either(target, ("averageValue", "value"), words, f"{path}.target", problems)
 
 
 def _check_pods(source: JsonObject, path: str, problems: Problems) -> None:
@@ -177,18 +168,24 @@ def _check_resource(source: JsonObject, path: str, problems: Problems) -> None:
 def _check_usage(source: JsonObject, path: str, problems: Problems) -> None:
     target = source.get("target") or {}
     _check_target(target, f"{path}.target", problems)
-    percent = target.get("averageUtilization") is not None
-    raw = target.get("averageValue") is not None
-    if not percent and not raw:
-        problems.required(
-            f"{path}.target.averageUtilization",
-            "must set either a target raw value or a target utilization",
-        )
-    if percent and raw:
-        problems.forbidden(
-            f"{path}.target.averageValue",
-            "may not set both a target raw value and a target utilization",
-        )
+    words = ("a target raw value", "a target utilization")
+    _check_either(target, ("averageUtilization", "averageValue"), words, f"{path}.target", problems)
+
+
+def _check_either(
+    target: JsonObject,
+    fields: tuple[str, str],
+    words: tuple[str, str],
+    path: str,
+    problems: Problems,
+) -> None:
+    """The first field is missed when neither is set, the second is too much when both are."""
+    missed, surplus = fields
+    given = [field for field in fields if target.get(field) is not None]
+    if not given:
+        problems.required(f"{path}.{missed}", f"must set either {words[0]} or {words[1]}")
+    if len(given) == len(fields):
+        problems.forbidden(f"{path}.{surplus}", f"may not set both {words[0]} and {words[1]}")
 
 
 def _check_identifier(source: JsonObject, path: str, problems: Problems) -> None:

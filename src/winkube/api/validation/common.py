@@ -54,6 +54,15 @@ def check_given(value: Any, choices: Sequence[str], path: str, problems: Problem
         problems.unsupported(path, value, choices)
 
 
+def check_choice(
+    obj: JsonObject, field: str, choices: Sequence[str], path: str, problems: Problems
+) -> None:
+    """Of a field that may be left out; empty text is something given here too."""
+    value = obj.get(field)
+    if value is not None and value not in choices:
+        problems.unsupported(f"{path}.{field}", value, choices)
+
+
 def check_port(value: Any, path: str, problems: Problems) -> None:
     if not isinstance(value, int) or not 1 <= value <= 65535:
         problems.invalid(path, value or 0, in_range(1, 65535))

@@ -5,9 +5,9 @@ from typing import Any, Final
 from winkube.api import names
 from winkube.api.validation.common import check_given, check_immutable, check_nonnegative
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.volume_source import check_driver_name
 from winkube.base.types import JsonObject
 
-_MAX_NAME: Final = 63
 _MAX_NODE_ID: Final = 256
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
 _LIFECYCLES: Final = ("Persistent", "Ephemeral")
@@ -53,7 +53,7 @@ def validate_node(obj: JsonObject, problems: Problems) -> None:
     seen: set[str] = set()
     for index, driver in enumerate((obj.get("spec") or {}).get("drivers") or ()):
         path, name = f"spec.drivers[{index}]", driver.get("name") or ""
-        _check_driver_name(name, f"{path}.name", problems)
+        check_driver_name(name, f"{path}.name", problems)
         _check_node_id(driver.get("nodeID") or "", f"{path}.nodeID", problems)
         count = (driver.get("allocatable") or {}).get("count")
         check_nonnegative(count, f"{path}.allocatable.count", problems)
@@ -61,14 +61,6 @@ def validate_node(obj: JsonObject, problems: Problems) -> None:
             problems.duplicate(f"{path}.name", name)
         seen.add(name)
         _check_topology(driver.get("topologyKeys") or [], path, problems)
-
-
-def _check_driver_name(name: str, path: str, problems: Problems) -> None:
-    if not name:
-        problems.required(path)
-    if len(name) > _MAX_NAME:
-        problems.too_long(path, _MAX_NAME)
-    problems.all_invalid(path, name, names.dns_subdomain_problems(name.lower()))
 
 
 def _check_node_id(node: str, path: str, problems: Problems) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.validation.common import check_descending, check_id
+from winkube.api.validation.common import check_choice, check_descending, check_id
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -56,20 +56,12 @@ def check_pod_security(spec: JsonObject, path: str, problems: Problems) -> None:
             "ShareProcessNamespace and HostPID cannot both be enabled",
         )
     _check_sysctls(spec, context.get("sysctls") or (), f"{here}.sysctls", problems)
-    _check_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), here, problems)
+    check_choice(context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"), here, problems)
     _check_profiles(context, here, problems)
     _check_app_armor(context.get("appArmorProfile"), f"{here}.appArmorProfile", problems)
-    _check_choice(context, "supplementalGroupsPolicy", ("Merge", "Strict"), here, problems)
+    check_choice(context, "supplementalGroupsPolicy", ("Merge", "Strict"), here, problems)
     # The other choice belongs to a feature that is off.
-    _check_choice(context, "seLinuxChangePolicy", ("Recursive",), here, problems)
-
-
-def _check_choice(
-    context: JsonObject, field: str, choices: tuple[str, ...], path: str, problems: Problems
-) -> None:
-    value = context.get(field)
-    if value is not None and value not in choices:
-        problems.unsupported(f"{path}.{field}", value, choices)
+    check_choice(context, "seLinuxChangePolicy", ("Recursive",), here, problems)
 
 
 def _check_sysctls(spec: JsonObject, sysctls: Any, path: str, problems: Problems) -> None:
@@ -111,7 +103,7 @@ def check_container_security(
         check_id(context.get(field), f"{path}.{field}", problems)
     mount = context.get("procMount")
     if mount is not None:
-        _check_choice(context, "procMount", ("Default", "Unmasked"), path, problems)
+        check_choice(context, "procMount", ("Default", "Unmasked"), path, problems)
         if mount == "Unmasked" and host_users:
             text = "`hostUsers` must be false to use `Unmasked`"
             problems.invalid(f"{path}.procMount", mount, text)
@@ -179,10 +171,7 @@ def _check_seccomp(profile: JsonObject | None, path: str, problems: Problems) ->
     if profile is None:
         return
     kind, local, here = profile.get("type"), profile.get("localhostProfile"), "localhostProfile"
-    if not kind:
-        problems.required(f"{path}.type", "type is required when seccompProfile is set")
-    elif kind not in _PROFILES:
-        problems.unsupported(f"{path}.type", kind, _PROFILES)
+    _check_profile_type(kind, path, "seccompProfile", problems)
     if kind != "Localhost":
         if local is not None:
             text = "can only be set when seccomp type is Localhost"
@@ -194,15 +183,21 @@ def _check_seccomp(profile: JsonObject | None, path: str, problems: Problems) ->
         check_descending(local, f"{path}.{here}", problems)
 
 
+def _check_profile_type(kind: str | None, path: str, profile: str, problems: Problems) -> None:
+    if not kind:
+        problems.required(f"{path}.type", f"type is required when {profile} is set")
+    elif kind not in _PROFILES:
+        problems.unsupported(f"{path}.type", kind, _PROFILES)
+
+
 def _check_app_armor(profile: JsonObject | None, path: str, problems: Problems) -> None:
     if profile is None:
         return
     kind, local, here = profile.get("type"), profile.get("localhostProfile"), "localhostProfile"
-    if not kind:
-        problems.required(f"{path}.type", "type is required when appArmorProfile is set")
-    elif kind not in _PROFILES:
-        problems.unsupported(f"{path}.type", kind, _PROFILES)
-    elif kind != "Localhost":
+    _check_profile_type(kind, path, "appArmorProfile", problems)
+    if kind not in _PROFILES:
+        return
+    if kind != "Localhost":
         if local is not None:
             text = "can only be set when AppArmor type is Localhost"
             problems.invalid(f"{path}.{here}", local, text)

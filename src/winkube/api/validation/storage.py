@@ -3,7 +3,7 @@
 from typing import Final
 
 from winkube.api import names
-from winkube.api.validation.attachment import check_parameters
+from winkube.api.validation.attachment import check_maker, check_parameters
 from winkube.api.validation.common import check_given
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -12,12 +12,7 @@ _POLICIES: Final = ("Delete", "Retain")
 
 
 def validate_storage_class(obj: JsonObject, problems: Problems) -> None:
-    provisioner = obj.get("provisioner") or ""
-    if not provisioner:
-        problems.required("provisioner")
-    else:
-        name = provisioner.lower()
-        problems.all_invalid("provisioner", name, names.label_key_problems(name))
+    check_maker(obj.get("provisioner") or "", "provisioner", problems)
     check_parameters(obj.get("parameters") or {}, "parameters", problems)
     if obj.get("reclaimPolicy"):
         check_given(obj["reclaimPolicy"], _POLICIES, "reclaimPolicy", problems)

@@ -5,13 +5,13 @@ A source is checked for the fields it needs, then by a function of its own where
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from winkube.api import names
 from winkube.api.validation.common import (
+    check_choice,
     check_descending,
     check_no_backsteps,
-    check_one_of,
     in_range,
 )
 from winkube.api.validation.problems import Problems
@@ -192,20 +192,11 @@ def check_flex(source: JsonObject, path: str, problems: Problems) -> None:
 def check_azure_disk(source: JsonObject, path: str, problems: Problems) -> None:
     uri, kind = source.get("diskURI") or "", source.get("kind")
     for field, choices in (("cachingMode", _CACHING), ("kind", _DISKS)):
-        if source.get(field) is not None:
-            check_choice(source[field], choices, f"{path}.{field}", problems)
+        check_choice(source, field, choices, path, problems)
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         problems.unsupported_text(f"{path}.diskURI", uri, (_MANAGED,))
     elif kind is not None and kind != "Managed" and not uri.startswith("https://"):
         problems.unsupported_text(f"{path}.diskURI", uri, (_BLOB,))
-
-
-def check_choice(value: Any, choices: tuple[str, ...], path: str, problems: Problems) -> None:
-    """As ``check_one_of``, where an empty text is one more wrong value."""
-    if value:
-        check_one_of(value, choices, path, problems)
-    else:
-        problems.unsupported(path, value, choices)
 
 
 def check_storage_os(source: JsonObject, path: str, problems: Problems) -> None:

@@ -4,7 +4,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from winkube.api import names
-from winkube.api.validation.common import check_selector
+from winkube.api.validation.common import check_choice, check_selector
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -34,27 +34,19 @@ def _check_webhook(hook: JsonObject, path: str, problems: Problems) -> None:
     _check_name(hook.get("name") or "", f"{path}.name", problems)
     for index, rule in enumerate(hook.get("rules") or ()):
         check_rule(rule, f"{path}.rules[{index}]", problems)
-    _check_choice(hook, "failurePolicy", _FAILURE, path, problems)
-    _check_choice(hook, "matchPolicy", _MATCH, path, problems)
+    check_choice(hook, "failurePolicy", _FAILURE, path, problems)
+    check_choice(hook, "matchPolicy", _MATCH, path, problems)
     if hook.get("sideEffects") is None:
         problems.required(f"{path}.sideEffects", f"must specify one of {', '.join(_EFFECTS)}")
-    _check_choice(hook, "sideEffects", _EFFECTS, path, problems)
+    check_choice(hook, "sideEffects", _EFFECTS, path, problems)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         text = "the timeout value must be between 1 and 30 seconds"
         problems.invalid(f"{path}.timeoutSeconds", seconds, text)
     for field in ("namespaceSelector", "objectSelector"):
         check_selector(hook.get(field), f"{path}.{field}", problems)
-    _check_choice(hook, "reinvocationPolicy", _AGAIN, path, problems)
+    check_choice(hook, "reinvocationPolicy", _AGAIN, path, problems)
     _check_client(hook.get("clientConfig") or {}, f"{path}.clientConfig", problems)
-
-
-def _check_choice(
-    hook: JsonObject, field: str, choices: tuple[str, ...], path: str, problems: Problems
-) -> None:
-    value = hook.get(field)
-    if value is not None and value not in choices:
-        problems.unsupported(f"{path}.{field}", value, choices)
 
 
 def _check_name(name: str, path: str, problems: Problems) -> None:
@@ -98,7 +90,7 @@ def check_rule(rule: JsonObject, path: str, problems: Problems) -> None:
         if not version:
             problems.required(f"{path}.apiVersions[{index}]")
     _check_resources(rule.get("resources") or [], f"{path}.resources", problems)
-    _check_choice(rule, "scope", _SCOPES, path, problems)
+    check_choice(rule, "scope", _SCOPES, path, problems)
 
 
 def _check_star(items: list[str], path: str, word: str, problems: Problems) -> None:

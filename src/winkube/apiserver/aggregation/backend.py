@@ -19,8 +19,7 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.kubelet import UNSAID, forwarded_headers, read_some, relay
-from winkube.apiserver.presence import while_connected
+from winkube.apiserver.relay import Forwarder, forwarded_headers, read_some, relay
 from winkube.base.types import JsonObject
 from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 
@@ -39,7 +38,7 @@ class Backends:
     def __init__(self, config: ApiServerConfig, remotes: Remotes) -> None:
         self._config = config
         self._remotes = remotes
-        self._session: aiohttp.ClientSession | None = None
+        self._forwarder = Forwarder(keep_seconds=30)
         self._context = lru_cache(maxsize=64)(self._make_context)
 
     async def forward(
@@ -56,25 +55,19 @@ class Backends:
         headers = forwarded_headers(request.headers)
         for name in [name for name in headers if name.lower().startswith(_IDENTITY)]:
             headers.popall(name, None)
-        headers["Accept-Encoding"] = "identity"
         headers.extend(identity_headers(user))
         if "upgrade" in request.headers.get("Connection", "").lower():
             return await self._join(request, remote, url, headers)
         limit = _DISCOVERY_SECONDS if discovery else None
         try:
-            async with (
-                while_connected(request),
-                self._client().request(
-                    request.method,
-                    url,
-                    headers=headers,
-                    data=request.content if request.body_exists else None,
-                    ssl=self._context(remote.ca, remote.insecure),
-                    server_hostname=remote.server_name,
-                    allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(total=limit, sock_connect=10),
-                ) as answer,
-            ):
+            async with self._forwarder.send(
+                request,
+                url,
+                headers,
+                ssl=self._context(remote.ca, remote.insecure),
+                server_name=remote.server_name,
+                seconds=limit,
+            ) as answer:
                 if answer.status // 100 == _REDIRECTS and answer.headers.get("Location"):
                     # It would send the client, with its credentials, to where it pleases.
                     return web.Response(status=_BAD_GATEWAY, text=_NO_REDIRECT)
@@ -115,7 +108,7 @@ class Backends:
         there, and nothing of ours depends on this answer.
         """
         host, port = self._remotes.resolve(remote)
-        async with self._client().get(
+        async with self._forwarder.session.get(
             f"https://{_bracketed(host)}:{port}{path}",
             headers={**identity_headers(CHECKER), "Accept": "application/json"},
             ssl=self._context("", True),
@@ -142,19 +135,8 @@ class Backends:
             context.load_cert_chain(cert, key)
         return context
 
-    def _client(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                auto_decompress=False,
-                skip_auto_headers=UNSAID,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
-            )
-        return self._session
-
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._forwarder.close()
 
 
 def identity_headers(user: User) -> CIMultiDict[str]:

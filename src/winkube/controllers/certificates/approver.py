@@ -18,7 +18,7 @@ from winkube.api.certificate_request import (
 from winkube.api.meta import name_of
 from winkube.base.types import JsonObject
 from winkube.client.resource import CERTIFICATESIGNINGREQUESTS, SUBJECTACCESSREVIEWS
-from winkube.controllers.controller import Context, Controller
+from winkube.controllers.certificates.request import RequestController
 
 log = logging.getLogger(__name__)
 
@@ -46,18 +46,10 @@ def plan_rights(obj: JsonObject) -> list[tuple[str, str]]:
     return [_SELF, _ANY] if own else [_ANY]
 
 
-class CertificateApprover(Controller):
+class CertificateApprover(RequestController):
     name = "certificatesigningrequest-approving-controller"
-    workers = 1
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._requests = self.follow(CERTIFICATESIGNINGREQUESTS)
-
-    async def reconcile(self, key: str) -> None:
-        obj = self._requests.get(key)
-        if obj is None:
-            return
+    async def consider(self, key: str, obj: JsonObject) -> None:
         rights = plan_rights(obj)
         for right, message in rights:
             if await self._may(obj["spec"], right):

@@ -14,7 +14,7 @@ from winkube.api.meta import conditions_of
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import CERTIFICATESIGNINGREQUESTS
-from winkube.controllers.controller import Context, Controller
+from winkube.controllers.certificates.request import RequestController
 
 _DECIDED_SECONDS: Final = 3600.0
 _PENDING_SECONDS: Final = 24 * 3600.0
@@ -45,18 +45,12 @@ def _expiry(text: str) -> list[float]:
     return [certificate.not_valid_after_utc.timestamp()]
 
 
-class CertificateCleaner(Controller):
+class CertificateCleaner(RequestController):
     name = "certificatesigningrequest-cleaner-controller"
-    workers = 1
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._requests = self.follow(CERTIFICATESIGNINGREQUESTS)
-
-    async def reconcile(self, key: str) -> None:
-        obj = self._requests.get(key)
-        due = None if obj is None else plan_removal(obj)
-        if obj is None or due is None:
+    async def consider(self, key: str, obj: JsonObject) -> None:
+        due = plan_removal(obj)
+        if due is None:
             return
         wait = due - self.clock.now()
         if wait > 0:

@@ -15,21 +15,15 @@ from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import CERTIFICATESIGNINGREQUESTS
 from winkube.controllers.certificates.authority import SigningAuthority
-from winkube.controllers.controller import Context, Controller
+from winkube.controllers.certificates.request import RequestController
 
 
-class CertificateSigner(Controller):
+class CertificateSigner(RequestController):
     name = "certificatesigningrequest-signing-controller"
-    workers = 1
 
-    def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self._requests = self.follow(CERTIFICATESIGNINGREQUESTS)
-
-    async def reconcile(self, key: str) -> None:
-        obj = self._requests.get(key)
+    async def consider(self, key: str, obj: JsonObject) -> None:
         config = self.context.config
-        if obj is None or config.signing_cert is None or config.signing_key is None:
+        if config.signing_cert is None or config.signing_key is None:
             return
         check = SIGNERS.get(obj["spec"]["signerName"])
         if check is None or not has(obj, APPROVED) or has(obj, DENIED) or has(obj, FAILED):

@@ -22,18 +22,10 @@ from winkube.controllers.daemonset.placement import (
     template_generation,
 )
 from winkube.controllers.deployment.view import int_or_percent
+from winkube.controllers.note import Note
 from winkube.controllers.pods import available_in, is_finished, is_ready, node_of, phase_of
 
 BURST: Final = 250
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """An event to record when the plan is carried out."""
-
-    type: str
-    reason: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from winkube.client.resource import (
     STORAGECLASSES,
 )
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.note import Note
 from winkube.controllers.pods import is_finished, node_of
 from winkube.controllers.volume.plan import (
     ClaimPlan,
     ClaimView,
-    Note,
     VolumePlan,
     bound_claim,
     bound_volume,

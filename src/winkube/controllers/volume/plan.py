@@ -24,6 +24,7 @@ from winkube.api.volumes import (
     waits_for_consumer,
 )
 from winkube.base.types import JsonObject
+from winkube.controllers.note import Note
 
 NORMAL, WARNING = "Normal", "Warning"
 IN_TREE: Final = "kubernetes.io/"
@@ -33,15 +34,6 @@ _LOST_REFERENCE: Final = (
 _LOST_VOLUME: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 _MISBOUND: Final = "Two claims are bound to the same volume, this one is bound incorrectly"
 _NOTHING: Final = "no persistent volumes available for this claim and no storage class is set"
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """An event to record."""
-
-    type: str
-    reason: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

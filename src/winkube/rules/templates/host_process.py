@@ -7,16 +7,14 @@ from winkube.base.types import JsonObject
 from winkube.rules.context import Context
 from winkube.rules.model import Hit, Path
 from winkube.rules.paths import find, first, parse_pattern
+from winkube.rules.templates.choice import parse_choice
 
 _CONTAINERS: Final = parse_pattern("spec.allContainers[*]")
 _OPTION: Final = ("securityContext", "windowsOptions", "hostProcess")
 
 
 def parse_check(params: Mapping[str, Any]) -> str:
-    check = str(params["check"])
-    if check not in _CHECKS:
-        raise KeyError(f"unknown check {check}")
-    return check
+    return parse_choice(params, "check", _CHECKS)
 
 
 def host_process(found: JsonObject, params: str, context: Context) -> Iterator[Hit]:

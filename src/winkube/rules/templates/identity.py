@@ -8,6 +8,7 @@ from winkube.rules.context import Context
 from winkube.rules.image import parse_image
 from winkube.rules.model import Hit, Path
 from winkube.rules.paths import find, first, parse_pattern
+from winkube.rules.templates.choice import parse_choice
 
 _CONTAINERS: Final = parse_pattern("spec.allContainers[*]")
 _ADMINISTRATOR: Final = "containeradministrator"
@@ -18,10 +19,7 @@ _ADMINISTRATORS: Final = ("mcr.microsoft.com/windows", "mcr.microsoft.com/window
 
 
 def parse_user(params: Mapping[str, Any]) -> str:
-    user = str(params["user"])
-    if user not in ("named", "default"):
-        raise KeyError(f"unknown user {user}")
-    return user
+    return parse_choice(params, "user", ("named", "default"))
 
 
 def administrator(found: JsonObject, params: str, context: Context) -> Iterator[Hit]:

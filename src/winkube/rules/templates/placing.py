@@ -8,13 +8,11 @@ from winkube.rules.context import Context
 from winkube.rules.model import Hit
 from winkube.rules.paths import first
 from winkube.rules.placement import names_a_node, tolerates_windows_taint
+from winkube.rules.templates.choice import parse_choice
 
 
 def parse_verdict(params: Mapping[str, Any]) -> str:
-    verdict = str(params["verdict"])
-    if verdict not in _FINDERS:
-        raise KeyError(f"unknown verdict {verdict}")
-    return verdict
+    return parse_choice(params, "verdict", _FINDERS)
 
 
 def placement(found: JsonObject, params: str, context: Context) -> Iterator[Hit]:
