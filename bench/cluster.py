@@ -130,6 +130,8 @@ async def start_one(client: ApiClient, name: str) -> list[float]:
             status = obj["status"]
             if status["phase"] == "Running" and status.get("podIP"):
                 break
+        else:
+            raise ConnectionError(f"the watch ended before {name} ran")
         running = time.monotonic() - began
     with routed(status["podIP"], status["hostIP"]):
         await until_answers(status["podIP"])

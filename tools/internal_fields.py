@@ -59,7 +59,7 @@ class Reader:
 
     def keys(self, struct: str) -> dict[str, str]:
         """The API's names of a struct's fields."""
-        found = {}
+        found: dict[str, str] = {}
         for name, go, tag in self.served.fields(struct) if struct in self.served.structs else ():
             key, *options = tag.split(",")
             if "inline" in options:
