@@ -144,14 +144,11 @@ def measure(host: HnsHost) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory(prefix="wkb") as folder:
-        host = HnsHost("wkb-hns", Path(folder))
-        try:
-            host.start()
-            host.make_network()
-            rows = measure(host)
-        finally:
-            host.stop()
+    with (
+        tempfile.TemporaryDirectory(prefix="wkb") as folder,
+        HnsHost("wkb-hns", Path(folder)).up() as host,
+    ):
+        rows = measure(host)
     width = max(len(label) for label, _ in rows)
     for label, value in rows:
         print(f"{label:<{width}}  {value}")

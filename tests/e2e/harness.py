@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,18 @@ class Cluster:
 
     def get(self, *args: str) -> Any:
         return json.loads(self.kubectl("get", *args, "-o", "json").stdout)
+
+    @contextmanager
+    def namespace(self, name: str, *labels: str) -> Iterator[str]:
+        """A namespace that goes away with everything in it."""
+        self.kubectl("create", "namespace", name)
+        try:
+            for label in labels:
+                self.kubectl("label", "namespace", name, label)
+            eventually(lambda: self.get("serviceaccount", "default", "-n", name))
+            yield name
+        finally:
+            self.kubectl("delete", "namespace", name, "--timeout=120s", timeout=130)
 
     def popen(self, *args: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

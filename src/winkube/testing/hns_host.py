@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from winkube.hns.client import HnsClient, is_reachable
 from winkube.linux import link
+from winkube.linux.netns import list_netns
 from winkube.machines.underlay import (
     NodeSpec,
     UnderlaySpec,
@@ -98,6 +101,17 @@ class HnsHost:
         self.peer, self.peer_ip = netns_name(self.cluster, "win-2"), str(self.subnet[12])
         self.outside = netns_name(self.cluster, "cp")
         self.client = HnsClient(self.folder / "hns.sock")
+
+    @contextmanager
+    def up(self) -> Iterator["HnsHost"]:
+        """The node with its pod network, until the block ends; no namespace is left then."""
+        try:
+            self.start()
+            self.make_network()
+            yield self
+        finally:
+            self.stop()
+        assert list_netns(f"wk-{self.cluster}") == []
 
     def start(self) -> None:
         ensure_underlay(self.spec)

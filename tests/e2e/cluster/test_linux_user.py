@@ -10,10 +10,8 @@ pytestmark = pytest.mark.root
 
 @pytest.fixture
 def space(cluster: Cluster) -> Iterator[str]:
-    cluster.kubectl("create", "namespace", "user")
-    eventually(lambda: cluster.get("serviceaccount", "default", "-n", "user"))
-    yield "user"
-    cluster.kubectl("delete", "namespace", "user", "--timeout=120s", timeout=130)
+    with cluster.namespace("user") as name:
+        yield name
 
 
 def test_any_user_may_look_into_the_root_folder(cluster: Cluster, space: str) -> None:

@@ -30,10 +30,9 @@ def spec(cpu: str, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def space(cluster: Cluster) -> Iterator[Cluster]:
-    cluster.kubectl("create", "namespace", SPACE)
     cluster.kubectl("create", "priorityclass", "urgent", "--value=1000")
-    yield cluster
-    cluster.kubectl("delete", "namespace", SPACE, "--timeout=90s")
+    with cluster.namespace(SPACE):
+        yield cluster
     cluster.kubectl("delete", "priorityclass", "urgent")
 
 

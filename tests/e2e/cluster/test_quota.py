@@ -27,9 +27,8 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def space(cluster: Cluster) -> Iterator[Cluster]:
-    cluster.kubectl("create", "namespace", SPACE)
-    yield cluster
-    cluster.kubectl("delete", "namespace", SPACE, "--timeout=90s")
+    with cluster.namespace(SPACE):
+        yield cluster
 
 
 def create(cluster: Cluster, obj: dict[str, Any]) -> str:

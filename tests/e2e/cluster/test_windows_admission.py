@@ -32,10 +32,8 @@ def workload(kind: str, **spec: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def space(cluster: Cluster) -> Iterator[Cluster]:
-    cluster.kubectl("create", "namespace", SPACE)
-    cluster.kubectl("label", "namespace", SPACE, f"{LABEL}=mutate")
-    yield cluster
-    cluster.kubectl("delete", "namespace", SPACE, "--timeout=90s")
+    with cluster.namespace(SPACE, f"{LABEL}=mutate"):
+        yield cluster
 
 
 def names(cluster: Cluster, *query: str) -> list[str]:

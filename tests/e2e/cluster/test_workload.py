@@ -16,11 +16,8 @@ BUSYBOX = "winkube.local/busybox"
 
 @pytest.fixture
 def space(cluster: Cluster) -> Iterator[str]:
-    """A namespace that goes away with everything in it."""
-    cluster.kubectl("create", "namespace", "work")
-    eventually(lambda: cluster.get("serviceaccount", "default", "-n", "work"))
-    yield "work"
-    cluster.kubectl("delete", "namespace", "work", "--timeout=120s", timeout=130)
+    with cluster.namespace("work") as name:
+        yield name
 
 
 def pod(name: str, space: str, *, windows: bool, **spec: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from winkube.cni.install import install_plugins
-from winkube.linux.netns import list_netns
 from winkube.testing.hns_host import LOCAL, HnsHost
 
 pytestmark = pytest.mark.root
@@ -18,15 +17,9 @@ Json = dict[str, Any]
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[HnsHost]:
-    host = HnsHost("wkt-cni", tmp_path)
-    try:
-        host.start()
-        host.make_network()
+    with HnsHost("wkt-cni", tmp_path).up() as host:
         install_plugins(tmp_path / "bin", hns_socket=tmp_path / "hns.sock")
         yield host
-    finally:
-        host.stop()
-        assert list_netns("wk-wkt-cni") == []
 
 
 def conf(host: HnsHost, **more: Any) -> Json:

@@ -18,14 +18,8 @@ OUTSIDE = "203.0.113.9"  # an address of the world beyond the cluster
 
 @pytest.fixture
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HnsHost]:
-    host = HnsHost("wkt-hns", tmp_path_factory.mktemp("hns"))
-    try:
-        host.start()
-        host.make_network()
+    with HnsHost("wkt-hns", tmp_path_factory.mktemp("hns")).up() as host:
         yield host
-    finally:
-        host.stop()
-        assert list_netns("wk-wkt-hns") == []
 
 
 def test_a_pod_reaches_its_node_its_peers_and_other_nodes_and_is_reached(host: HnsHost) -> None:
@@ -154,10 +148,7 @@ def test_acl_policies_block_and_allow(host: HnsHost) -> None:
 def test_session_affinity_needs_a_version_that_has_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    host = HnsHost("wkt-hns", tmp_path_factory.mktemp("hns"), version=(13, 3))
-    try:
-        host.start()
-        host.make_network()
+    with HnsHost("wkt-hns", tmp_path_factory.mktemp("hns"), version=(13, 3)).up() as host:
         client, servers = host.make_pod(3), [host.make_pod(4), host.make_pod(5)]
         for server in servers:
             host.serve(server.netns, 80, server.ip)
@@ -166,8 +157,6 @@ def test_session_affinity_needs_a_version_that_has_it(
         host.balance(endpoints, VIP, 2)
         assert len({host.ask(client.netns, VIP, 1) for _ in range(12)}) == 1
         assert len({host.ask(client.netns, VIP, 2) for _ in range(24)}) == 2
-    finally:
-        host.stop()
 
 
 def test_killing_the_service_disturbs_nobody_and_nothing_is_forgotten(host: HnsHost) -> None:

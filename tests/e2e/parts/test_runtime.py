@@ -381,13 +381,8 @@ async def test_an_image_comes_from_an_archive(config: RuntimeConfig, tmp_path: P
 
 @pytest.fixture
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HnsHost]:
-    host = HnsHost("wkt-rt", tmp_path_factory.mktemp("host"))
-    try:
-        host.start()
-        host.make_network()
+    with HnsHost("wkt-rt", tmp_path_factory.mktemp("host")).up() as host:
         yield host
-    finally:
-        host.stop()
 
 
 def fetch(netns_name: str, address: str) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -29,9 +30,20 @@ async def test_a_failing_key_is_retried_and_others_go_on() -> None:
     assert seen.count("good") == 1
 
 
-async def test_a_failure_at_the_moment_of_cancellation_does_not_hide_it() -> None:
+async def assert_obeys(reconcile: Callable[[str], Awaitable[None]], begun: asyncio.Event) -> None:
+    """Who is cancelled while it works on a key ends, and says that it was cancelled."""
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a")
+    async with asyncio.TaskGroup() as group:
+        worker = group.create_task(work(queue, reconcile))
+        await begun.wait()
+        worker.cancel()
+        async with asyncio.timeout(5):
+            await asyncio.wait([worker])
+    assert worker.cancelled()
+
+
+async def test_a_failure_at_the_moment_of_cancellation_does_not_hide_it() -> None:
     begun = asyncio.Event()
 
     async def fail_when_cancelled() -> None:
@@ -45,18 +57,10 @@ async def test_a_failure_at_the_moment_of_cancellation_does_not_hide_it() -> Non
         async with asyncio.TaskGroup() as group:
             group.create_task(fail_when_cancelled())
 
-    async with asyncio.TaskGroup() as group:
-        worker = group.create_task(work(queue, reconcile))
-        await begun.wait()
-        worker.cancel()
-        async with asyncio.timeout(5):
-            await asyncio.wait([worker])
-    assert worker.cancelled()
+    await assert_obeys(reconcile, begun)
 
 
 async def test_a_cancellation_that_work_swallowed_is_obeyed_all_the_same() -> None:
-    queue: WorkQueue[str] = WorkQueue()
-    queue.add("a")
     begun = asyncio.Event()
 
     async def reconcile(key: str) -> None:
@@ -64,13 +68,7 @@ async def test_a_cancellation_that_work_swallowed_is_obeyed_all_the_same() -> No
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
 
-    async with asyncio.TaskGroup() as group:
-        worker = group.create_task(work(queue, reconcile))
-        await begun.wait()
-        worker.cancel()
-        async with asyncio.timeout(5):
-            await asyncio.wait([worker])
-    assert worker.cancelled()
+    await assert_obeys(reconcile, begun)
 
 
 async def test_a_key_that_costs_much_leaves_most_of_the_time_to_others() -> None:

@@ -1,4 +1,5 @@
 import asyncio
+import functools
 
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
@@ -16,6 +17,13 @@ def candidate(api: FakeApi, who: str, clock: FakeClock) -> LeaderElector:
 
 async def lead() -> None:
     await asyncio.Event().wait()
+
+
+async def lead_until(stopped: asyncio.Event) -> None:
+    try:
+        await lead()
+    finally:
+        stopped.set()
 
 
 async def test_one_candidate_leads_and_the_other_takes_over_when_it_is_gone() -> None:
@@ -43,14 +51,7 @@ async def test_leader_that_cannot_renew_stops_its_work() -> None:
     api, clock = FakeApi(), FakeClock()
     leader = candidate(api, "one", clock)
     stopped = asyncio.Event()
-
-    async def work() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            stopped.set()
-
-    async with running(leader.run(work)):
+    async with running(leader.run(functools.partial(lead_until, stopped))):
         await eventually(lambda: leader.leading)
         body = {"spec": {"holderIdentity": "thief"}}
         await api.patch(LEASES, "kcm", body, namespace="kube-system")
@@ -85,14 +86,7 @@ async def test_a_request_that_hangs_does_not_outlive_the_lease() -> None:
     clock = FakeClock()
     leader = candidate(Stuck(clock), "one", clock)
     stopped = asyncio.Event()
-
-    async def work() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            stopped.set()
-
-    async with running(leader.run(work)):
+    async with running(leader.run(functools.partial(lead_until, stopped))):
         # Far less than the ten seconds that a request may take while there is time.
         await asyncio.wait_for(stopped.wait(), 5)
 

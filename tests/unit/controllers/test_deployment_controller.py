@@ -1,4 +1,6 @@
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from tests.unit.controllers.stage import play_kubelet
 
@@ -43,6 +45,16 @@ def settled(api: FakeApi, image: str, count: int = 2) -> bool:
     return done and images(api) == [image] * count
 
 
+@asynccontextmanager
+async def rolled_out() -> AsyncIterator[FakeApi]:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(manager.run(), play_kubelet(api)):
+        await eventually(lambda: settled(api, "one"))
+        yield api
+
+
 async def test_recreate_waits_for_the_last_old_pod() -> None:
     api, linger = FakeApi(), asyncio.Event()
     manager = ControllerManager(api, ControllerConfig())
@@ -61,11 +73,7 @@ async def test_recreate_waits_for_the_last_old_pod() -> None:
 
 
 async def test_paused_deployment_does_not_roll_but_scales() -> None:
-    api = FakeApi()
-    manager = ControllerManager(api, ControllerConfig())
-    api.seed(DEPLOYMENTS, deployment())
-    async with running(manager.run(), play_kubelet(api)):
-        await eventually(lambda: settled(api, "one"))
+    async with rolled_out() as api:
         template = deployment("two")["spec"]["template"]
         body = {"spec": {"paused": True, "template": template, "replicas": 3}}
         await api.patch(DEPLOYMENTS, "web", body)
@@ -76,11 +84,7 @@ async def test_paused_deployment_does_not_roll_but_scales() -> None:
 
 
 async def test_rollback_by_annotation_takes_the_old_template() -> None:
-    api = FakeApi()
-    manager = ControllerManager(api, ControllerConfig())
-    api.seed(DEPLOYMENTS, deployment())
-    async with running(manager.run(), play_kubelet(api)):
-        await eventually(lambda: settled(api, "one"))
+    async with rolled_out() as api:
         template = deployment("two")["spec"]["template"]
         await api.patch(DEPLOYMENTS, "web", {"spec": {"template": template}})
         await eventually(lambda: settled(api, "two"))

@@ -184,6 +184,15 @@ async def test_a_failing_post_start_hook_kills_the_container(node: Any, pod_of: 
         await node.until(lambda: node.cri.methods("StopContainer"))
 
 
+async def end_with_hook(node: Any, pod_of: Pods) -> None:
+    """Let a pod with a preStop hook come and go."""
+    hook = {"preStop": {"exec": {"command": ["bye"]}}}
+    node.create(pod_of(containers=[{"name": "main", "lifecycle": hook}]))
+    await node.until_phase("Running")
+    await node.api.delete(PODS, "web", namespace="default")
+    await node.until_gone()
+
+
 async def test_a_pre_stop_hook_runs_before_the_stop(node: Any, pod_of: Pods) -> None:
     ran: list[list[str]] = []
 
@@ -192,12 +201,8 @@ async def test_a_pre_stop_hook_runs_before_the_stop(node: Any, pod_of: Pods) -> 
         return 0, ""
 
     node.cri.exec_results["main"] = note
-    hook = {"preStop": {"exec": {"command": ["bye"]}}}
     async with node.up():
-        node.create(pod_of(containers=[{"name": "main", "lifecycle": hook}]))
-        await node.until_phase("Running")
-        await node.api.delete(PODS, "web", namespace="default")
-        await node.until_gone()
+        await end_with_hook(node, pod_of)
         assert ran == [["bye"]]
 
 
@@ -205,12 +210,8 @@ async def test_what_a_failing_pre_stop_hook_says_stays_out_of_events(
     node: Any, pod_of: Pods
 ) -> None:
     node.cri.exec_results["main"] = lambda command: (1, "password=1234")
-    hook = {"preStop": {"exec": {"command": ["bye"]}}}
     async with node.up():
-        node.create(pod_of(containers=[{"name": "main", "lifecycle": hook}]))
-        await node.until_phase("Running")
-        await node.api.delete(PODS, "web", namespace="default")
-        await node.until_gone()
+        await end_with_hook(node, pod_of)
         await node.until(lambda: "FailedPreStopHook" in node.events())
         assert node.event_texts("FailedPreStopHook") == {"PreStopHook failed"}
 

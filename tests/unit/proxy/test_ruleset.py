@@ -1,27 +1,16 @@
 from typing import Any
 
+from tests.unit.proxy.scene import service_port
+
 from winkube.proxy.ruleset import NOTHING, Book, remember_clients, render_port
-from winkube.proxy.service import Backend, ServicePort
+from winkube.proxy.service import Backend
 
 CIDR = "10.244.0.0/16"
 ONE, TWO = Backend("10.244.1.2", 80, local=True), Backend("10.244.2.2", 80)
 
 
-def port(*backends: Backend, **changes: Any) -> ServicePort:
-    values: dict[str, Any] = {
-        "service": "default/web",
-        "name": "",
-        "protocol": "TCP",
-        "cluster_ip": "10.96.0.7",
-        "port": 80,
-        "backends": backends,
-        **changes,
-    }
-    return ServicePort(**values)
-
-
 def verdicts(*backends: Backend, **changes: Any) -> dict[str, str]:
-    rendering = render_port(port(*backends, **changes), CIDR)
+    rendering = render_port(service_port(*backends, **changes), CIDR)
     return {
         f"{where} {key}": verdict.split("-")[0]
         for (where, key), verdict in rendering.elements.items()
@@ -57,15 +46,15 @@ def test_without_local_backends_the_local_policy_is_silent_but_the_cluster_gets_
 
 def test_a_port_that_did_not_change_gives_no_commands() -> None:
     book = Book()
-    rendering = render_port(port(ONE, TWO), CIDR)
+    rendering = render_port(service_port(ONE, TWO), CIDR)
     assert book.update({"web": rendering})
-    assert book.update({"web": render_port(port(ONE, TWO), CIDR)}) == []
+    assert book.update({"web": render_port(service_port(ONE, TWO), CIDR)}) == []
 
 
 def test_a_new_backend_adds_its_chain_and_rewrites_one_rule_chain() -> None:
     book = Book()
-    book.update({"web": render_port(port(ONE), CIDR)})
-    commands = book.update({"web": render_port(port(ONE, TWO), CIDR)})
+    book.update({"web": render_port(service_port(ONE), CIDR)})
+    commands = book.update({"web": render_port(service_port(ONE, TWO), CIDR)})
     assert [c.split()[:2] for c in commands] == [
         ["add", "chain"],
         ["flush", "chain"],
@@ -79,7 +68,7 @@ def test_a_new_backend_adds_its_chain_and_rewrites_one_rule_chain() -> None:
 
 def test_what_is_removed_is_unhooked_before_it_is_deleted() -> None:
     book = Book()
-    book.update({"web": render_port(port(ONE, affinity_seconds=60), CIDR)})
+    book.update({"web": render_port(service_port(ONE, affinity_seconds=60), CIDR)})
     verbs = [" ".join(c.split()[:2]) for c in book.update({"web": NOTHING})]
     assert verbs == sorted(
         verbs,
@@ -90,8 +79,8 @@ def test_what_is_removed_is_unhooked_before_it_is_deleted() -> None:
 
 def test_sibling_ports_share_their_cluster_ip_until_the_last_one_goes() -> None:
     book = Book()
-    http = render_port(port(ONE), CIDR)
-    https = render_port(port(ONE, name="https", port=443), CIDR)
+    http = render_port(service_port(ONE), CIDR)
+    https = render_port(service_port(ONE, name="https", port=443), CIDR)
     book.update({"http": http, "https": https})
     gone = [c for c in book.update({"http": NOTHING}) if "cluster-ips" in c]
     last = [c for c in book.update({"https": NOTHING}) if "cluster-ips" in c]
@@ -100,8 +89,8 @@ def test_sibling_ports_share_their_cluster_ip_until_the_last_one_goes() -> None:
 
 def test_an_address_two_services_name_passes_to_the_second_when_the_first_goes() -> None:
     book = Book()
-    first = render_port(port(ONE, external_ips=("192.0.2.1",)), CIDR)
-    second_port = port(
+    first = render_port(service_port(ONE, external_ips=("192.0.2.1",)), CIDR)
+    second_port = service_port(
         TWO, service="default/other", cluster_ip="10.96.0.8", external_ips=("192.0.2.1",)
     )
     second = render_port(second_port, CIDR)
@@ -112,7 +101,7 @@ def test_an_address_two_services_name_passes_to_the_second_when_the_first_goes()
 
 
 def test_clients_keep_their_backend_only_where_the_backend_stayed() -> None:
-    rendering = render_port(port(ONE, affinity_seconds=60), CIDR)
+    rendering = render_port(service_port(ONE, affinity_seconds=60), CIDR)
     (name,) = rendering.affinity
     clients = {name: {"172.30.0.1": 30, "172.30.0.2": 90}, "aff-gone": {"172.30.0.3": 5}}
     assert remember_clients([rendering], clients) == [

@@ -1,8 +1,9 @@
 from typing import Any
 
 import pytest
+from tests.unit.proxy.scene import service_port
 
-from winkube.proxy.service import Backend, ServicePort, parse_service_ports
+from winkube.proxy.service import Backend, parse_service_ports
 from winkube.proxy.winkernel import (
     Balancer,
     EndpointTable,
@@ -18,19 +19,14 @@ LOCAL, REMOTE = Backend("10.244.1.2", 8080, local=True), Backend("10.244.2.2", 8
 
 
 def plan(features: Features = ALL, **changes: Any) -> dict[str, Balancer]:
-    values: dict[str, Any] = {
-        "service": "default/web",
-        "name": "",
-        "protocol": "TCP",
-        "cluster_ip": "10.96.0.7",
-        "port": 80,
+    values = {
         "node_port": 30080,
         "external_ips": ("192.0.2.1",),
         "ingress_ips": ("192.0.2.2",),
-        "backends": (LOCAL, REMOTE),
         **changes,
     }
-    return {b.vip: b for b in plan_balancers(ServicePort(**values), features)}
+    port = service_port(LOCAL, REMOTE, **values)
+    return {b.vip: b for b in plan_balancers(port, features)}
 
 
 def flags(balancers: dict[str, Balancer]) -> dict[str, tuple[int, int, int]]:

@@ -1,10 +1,12 @@
 """DaemonSets: placement by system and taints, updates, nodes that come and go."""
 
+import functools
 from typing import Any
 
 from tests.upstream.scenario import Scenario, Step
 from tests.upstream.steps import change, count, each, look, make, pause, remove, until
-from tests.upstream.workloads.shapes import is_ready, notes, template, workload
+from tests.upstream.workloads.roll import roll_to
+from tests.upstream.workloads.shapes import is_ready, template, workload
 
 Json = Any
 EVERYWHERE = [{"operator": "Exists"}]
@@ -31,11 +33,7 @@ def settled(obj: Json) -> bool:
 DONE = until("DaemonSet", "web", settled)
 
 
-def roll(tag: str, **more: str) -> Step:
-    body: Json = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": tag}]}}}}
-    if more:
-        body["spec"]["template"]["metadata"] = {"annotations": notes(**more)}
-    return change("DaemonSet", "web", body, strategic=True)
+roll = functools.partial(roll_to, "DaemonSet")
 
 
 def spare(number: int, *, on: bool) -> Step:

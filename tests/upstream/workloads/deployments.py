@@ -1,9 +1,11 @@
 """Deployments: rolling, recreate, pause, undo, scale, deadlines, history."""
 
+import functools
 from typing import Any
 
 from tests.upstream.scenario import Scenario
 from tests.upstream.steps import change, count, each, gone, look, make, remove, until
+from tests.upstream.workloads.roll import roll_to
 from tests.upstream.workloads.shapes import (
     condition,
     is_ready,
@@ -21,18 +23,7 @@ def deployment(**spec: Json) -> Json:
     return workload("Deployment", **{"replicas": 3, **spec})
 
 
-def to_image(tag: str, **more: Json) -> Json:
-    container = {"name": "main", "image": tag}
-    made: Json = {"spec": {"template": {"spec": {"containers": [container]}}}}
-    if more:
-        made["spec"]["template"]["metadata"] = {"annotations": notes(**more)}
-    return made
-
-
-def roll(tag: str, **more: Json) -> Any:
-    return change("Deployment", "web", to_image(tag, **more), strategic=True)
-
-
+roll = functools.partial(roll_to, "Deployment")
 DONE = until("Deployment", "web", rolled_out)
 SCENARIOS = [
     Scenario("create", [make(deployment()), DONE]),

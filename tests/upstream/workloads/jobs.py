@@ -15,6 +15,17 @@ Json = Any
 OVER = until("Job", "web", job_over)
 
 
+def early_job(rule: Json, **exits: str) -> Json:
+    """Three pods that would run for long, but for those that ``exits`` names."""
+    return job(
+        completions=3,
+        parallelism=3,
+        completionMode="Indexed",
+        notes={"exit": "after=100,code=0", "stop": "after=20,code=143", **exits},
+        successPolicy={"rules": [rule]},
+    )
+
+
 def all_gone() -> Step:
     return count("Pod", 0)
 
@@ -146,19 +157,7 @@ SCENARIOS = [
     Scenario(
         "success policy",
         [
-            make(
-                job(
-                    completions=3,
-                    parallelism=3,
-                    completionMode="Indexed",
-                    notes={
-                        "exit": "after=100,code=0",
-                        "stop": "after=20,code=143",
-                        "exit_0": "after=0.1,code=0",
-                    },
-                    successPolicy={"rules": [{"succeededIndexes": "0"}]},
-                )
-            ),
+            make(early_job({"succeededIndexes": "0"}, exit_0="after=0.1,code=0")),
             OVER,
         ],
     ),
@@ -166,17 +165,10 @@ SCENARIOS = [
         "success policy by count",
         [
             make(
-                job(
-                    completions=3,
-                    parallelism=3,
-                    completionMode="Indexed",
-                    notes={
-                        "exit": "after=100,code=0",
-                        "stop": "after=20,code=143",
-                        "exit_0": "after=0.1,code=0",
-                        "exit_2": "after=0.1,code=0",
-                    },
-                    successPolicy={"rules": [{"succeededIndexes": "0-2", "succeededCount": 2}]},
+                early_job(
+                    {"succeededIndexes": "0-2", "succeededCount": 2},
+                    exit_0="after=0.1,code=0",
+                    exit_2="after=0.1,code=0",
                 )
             ),
             OVER,

@@ -1,9 +1,11 @@
 """StatefulSets: order, parallel, partitions, OnDelete, claims and their retention."""
 
+import functools
 from typing import Any
 
 from tests.upstream.scenario import Scenario, Step
 from tests.upstream.steps import change, count, gone, look, make, remove, until
+from tests.upstream.workloads.roll import roll_to
 from tests.upstream.workloads.shapes import claim, notes, service, template, workload
 
 Json = Any
@@ -29,11 +31,7 @@ def settled(obj: Json) -> bool:
 DONE = until("StatefulSet", "web", settled)
 
 
-def roll(tag: str, **more: str) -> Step:
-    body: Json = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": tag}]}}}}
-    if more:
-        body["spec"]["template"]["metadata"] = {"annotations": notes(**more)}
-    return change("StatefulSet", "web", body, strategic=True)
+roll = functools.partial(roll_to, "StatefulSet")
 
 
 def scale(number: int) -> Step:
