@@ -25,6 +25,10 @@ log = logging.getLogger(__name__)
 ROOT: Final = "/registry/"
 WINDOW: Final = 4096  # changes remembered per resource
 QUEUE: Final = 8192  # changes a watcher may be behind before it is cut off
+# The same in bytes: an object may have a million and more, and whoever changes one all the time
+# must not fill the memory with its past.
+WINDOW_BYTES: Final = 64 * 1024 * 1024
+QUEUE_BYTES: Final = 128 * 1024 * 1024
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 # A field of TRIGGER_FIELDS and its value.
@@ -45,20 +49,28 @@ class Change:
         self.revision = revision
         self.frames: dict[object, bytes] = {}
 
+    @property
+    def cost(self) -> int:
+        """Bytes that it keeps: what it replaced, and a rendering."""
+        replaced = 0 if self.previous is None else len(self.previous.data)
+        return replaced + len(self.item.data)
+
 
 class Watcher:
     """One reader's bounded queue of changes; once lagged it stays lagged."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, limit_bytes: int) -> None:
         self.lagged = False
         self._limit = limit
+        self._spare = self._limit_bytes = limit_bytes
         self._changes: deque[Change] = deque()
         self._wake = asyncio.Event()
 
     def offer(self, change: Change) -> None:
         if self.lagged:
             return
-        if len(self._changes) >= self._limit:
+        self._spare -= len(change.item.data)
+        if len(self._changes) >= self._limit or (self._spare < 0 and self._changes):
             self.cut()
         else:
             self._changes.append(change)
@@ -80,21 +92,32 @@ class Watcher:
                 timer.cancel()
         changes = list(self._changes)
         self._changes.clear()
+        self._spare = self._limit_bytes
         return changes
 
 
 class ResourceCache:
     """The objects of one resource, by store key, in key order."""
 
-    def __init__(self, prefix: str, *, window: int = WINDOW, queue: int = QUEUE) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        *,
+        window: int = WINDOW,
+        window_bytes: int = WINDOW_BYTES,
+        queue: int = QUEUE,
+        queue_bytes: int = QUEUE_BYTES,
+    ) -> None:
         self.prefix = prefix
         self.expired = 0  # changes up to this revision are no longer in the window
         self.compacted = 0  # lists as of before this revision are no longer given
         self._items: dict[str, Item] = {}
         self._keys: list[str] = []
         self._window: deque[Change] = deque()
+        self._window_bytes = 0
         self._limit = window
-        self._queue = queue
+        self._limit_bytes = window_bytes
+        self._queue = (queue, queue_bytes)
         self._watchers: dict[Watcher, str] = {}
         self._triggered: dict[Trigger, dict[Watcher, str]] = {}
 
@@ -155,7 +178,7 @@ class ResourceCache:
 
         Thousands of kubelets each watch the pods of one node: a change must not wake them all.
         """
-        watcher = Watcher(self._queue)
+        watcher = Watcher(*self._queue)
         watchers = self._watchers if trigger is None else self._triggered.setdefault(trigger, {})
         watchers[watcher] = prefix
         try:
@@ -170,6 +193,7 @@ class ResourceCache:
         self._items = {item.key: item for item in items}
         self._keys = sorted(self._items)
         self._window.clear()
+        self._window_bytes = 0
         self.expired = revision
         for watchers in (self._watchers, *self._triggered.values()):
             for watcher in watchers:
@@ -191,9 +215,12 @@ class ResourceCache:
         self._record(Change("DELETED", previous, previous, revision))
 
     def _record(self, change: Change) -> None:
-        if len(self._window) >= self._limit:
-            self.expired = self._window.popleft().revision
         self._window.append(change)
+        self._window_bytes += change.cost
+        while len(self._window) > self._limit or self._window_bytes > self._limit_bytes:
+            oldest = self._window.popleft()
+            self._window_bytes -= oldest.cost
+            self.expired = oldest.revision
         _offer(self._watchers, change)
         if self._triggered:
             for trigger in _triggers(change):

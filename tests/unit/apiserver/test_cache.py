@@ -17,6 +17,10 @@ def item(name: str, revision: int, namespace: str = "n") -> Item:
     return Item(f"{PREFIX}{namespace}/{name}", data, revision, (namespace, name))
 
 
+def large(name: str, revision: int, size: int) -> Item:
+    return Item(f"{PREFIX}n/{name}", b" " * size, revision, ("n", name))
+
+
 def names(items: list[Item]) -> list[str]:
     return [entry.name for entry in items]
 
@@ -50,6 +54,32 @@ def test_window_forgets_and_says_so() -> None:
         cache.changes_after(1)
     with pytest.raises(ExpiredError):
         cache.items_at(PREFIX, 1)
+
+
+def test_window_forgets_sooner_what_is_large() -> None:
+    cache = ResourceCache(PREFIX, window_bytes=8000)
+    for revision in range(1, 20):
+        cache.put(large("a", revision, 1000), revision)
+    # Each change keeps what it replaced and what it says.
+    assert [change.revision for change in cache.changes_after(cache.expired)] == [16, 17, 18, 19]
+    cache.load([], 20)
+    for revision in range(21, 30):
+        cache.put(item("b", revision), revision)
+    assert len(cache.changes_after(20)) == 9
+
+
+async def test_watcher_behind_by_much_is_cut_off() -> None:
+    cache = ResourceCache(PREFIX, queue_bytes=3000)
+    with cache.subscribe() as slow:
+        for revision in range(1, 4):
+            cache.put(large("a", revision, 1000), revision)
+        assert len(await slow.take(0)) == 3
+        cache.put(large("a", 4, 5000), 4)
+        assert len(await slow.take(0)) == 1, "one is never too much"
+        for revision in range(5, 9):
+            cache.put(large("a", revision, 1000), revision)
+        assert slow.lagged
+        assert await slow.take(0) == []
 
 
 async def test_slow_watcher_is_cut_off() -> None:
