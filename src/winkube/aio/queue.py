@@ -40,6 +40,9 @@ class WorkQueue(Generic[Key]):
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def flow_of(self, key: Key) -> Hashable:
+        return None if self._flow is None else self._flow(key)
+
     def add(self, key: Key) -> None:
         if key in self._running:
             self._dirty.add(key)
@@ -47,7 +50,7 @@ class WorkQueue(Generic[Key]):
             self._resting[key] = True
         elif key not in self._queued:
             self._queued.add(key)
-            self._waiting.put(None if self._flow is None else self._flow(key), key)
+            self._waiting.put(self.flow_of(key), key)
             self._wake.set()
 
     def add_after(self, key: Key, seconds: float) -> None:

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from winkube.aio.meter import Meter
 from winkube.aio.queue import WorkQueue
+from winkube.aio.rounds import Rounds
 
 # A key that takes this long by itself rests so many times as long: none takes a process over.
 NOTICEABLE_SECONDS: Final = 0.01
@@ -18,17 +19,19 @@ log = logging.getLogger(__name__)
 
 
 async def work(
-    queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]], *, rests: bool = False
+    queue: WorkQueue[Key], reconcile: Callable[[Key], Awaitable[None]], rounds: Rounds | None = None
 ) -> None:
     """Serve the queue until cancelled; an error about one key delays that key alone.
 
-    With ``rests`` a key that takes long by itself is looked at less often.
+    With ``rounds``, which those share that share a loop, long works take turns, and a key that
+    takes long by itself is looked at less often.
     """
     while True:
         _obey_cancellation()
         async with queue.take() as key:
             # A look at the wall clock first: a busy machine alone makes nothing dear.
-            meter = Meter(exact=key in queue.suspects)
+            exact = key in queue.suspects
+            meter = Meter(exact=exact, rounds=rounds, flow=queue.flow_of(key))
             try:
                 await meter.run(reconcile(key))
             except Exception as error:
@@ -41,7 +44,7 @@ async def work(
                 queue.forget(key)
             if meter.seconds <= NOTICEABLE_SECONDS:
                 queue.suspects.discard(key)
-            elif not rests:
+            elif rounds is None:
                 continue
             elif key in queue.suspects:
                 queue.rest(key, min(meter.seconds * REST, LONGEST_REST))

@@ -7,6 +7,7 @@ Old fields read leading zeros as decimal and warn of them; new ones take the can
 import ipaddress
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -107,6 +108,12 @@ def _shown(address: Address) -> str:
 
 def regular(value: object) -> tuple[str, str] | None:
     """The family of an address in any form that old fields take, and its usual form."""
+    return _regular(value) if isinstance(value, str) else None
+
+
+@lru_cache(1 << 14)
+def _regular(value: str) -> tuple[str, str] | None:
+    """Remembered: every Service that selects a pod asks about its addresses, each time anew."""
     address = parse_address(value)
     if address is None:
         return None

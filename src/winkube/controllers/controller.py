@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from winkube.aio.queue import WorkQueue
+from winkube.aio.rounds import Rounds
 from winkube.aio.supervise import work
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import name_of, namespace_of, uid_of
@@ -36,6 +37,7 @@ class Context:
     recorder: EventRecorder
     config: ControllerConfig = field(default_factory=ControllerConfig)
     clock: Clock = field(default_factory=SystemClock)
+    rounds: Rounds = field(default_factory=Rounds)
     node_patches: NodePatches = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +113,8 @@ class Controller(ABC):
         async with asyncio.TaskGroup() as group:
             for number in range(self.workers or self.context.config.workers):
                 group.create_task(
-                    work(self.queue, self._attempt, rests=True), name=f"{self.name} {number}"
+                    work(self.queue, self._attempt, self.context.rounds),
+                    name=f"{self.name} {number}",
                 )
 
     async def _attempt(self, key: str) -> None:

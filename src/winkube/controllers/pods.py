@@ -1,7 +1,5 @@
 """What controllers ask of pods (active, ready, available), and a pod made of a template."""
 
-import copy
-
 from winkube.api.meta import get_condition, is_deleting, to_owner_reference
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
@@ -45,6 +43,7 @@ def available_in(pod: JsonObject, min_ready_seconds: int, now: float) -> float |
 
 
 def pod_from_template(template: JsonObject, owner: JsonObject, prefix: str) -> JsonObject:
+    """What is in its spec is the template's: containers by the thousand are not copied."""
     given = template.get("metadata") or {}
     metadata: JsonObject = {
         "generateName": prefix,
@@ -59,7 +58,7 @@ def pod_from_template(template: JsonObject, owner: JsonObject, prefix: str) -> J
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {key: value for key, value in metadata.items() if value},
-        "spec": copy.deepcopy(template.get("spec") or {}),
+        "spec": {**(template.get("spec") or {})},
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from winkube.aio.backoff import Backoff
 from winkube.aio.queue import WorkQueue
+from winkube.aio.rounds import Rounds
 from winkube.aio.supervise import work
 
 
@@ -90,5 +91,5 @@ async def test_a_key_that_costs_much_leaves_most_of_the_time_to_others() -> None
     before = time.monotonic()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(1.0):
-            await work(queue, reconcile, rests=True)
+            await work(queue, reconcile, Rounds())
     assert spent < 0.4 * (time.monotonic() - before)

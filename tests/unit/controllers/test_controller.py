@@ -1,9 +1,14 @@
+import asyncio
+from dataclasses import replace
+
 from tests.unit.controllers.stage import make_context
 
+from winkube.aio.rounds import Rounds
 from winkube.base.types import JsonObject
 from winkube.client.resource import CONFIGMAPS, REPLICASETS
 from winkube.controllers.controller import Controller
 from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import running
 
 
 class Idle(Controller):
@@ -39,3 +44,26 @@ async def test_a_status_is_written_when_it_differs_and_its_object_is_there() -> 
     await subject.remove(REPLICASETS, obj)
     await subject.write_status(REPLICASETS, obj, {"replicas": 3})
     assert api.all(REPLICASETS) == []
+
+
+async def test_controllers_that_share_a_loop_do_their_long_work_one_step_at_a_time() -> None:
+    steps: list[str] = []
+
+    class Busy(Idle):
+        async def reconcile(self, key: str) -> None:
+            for _ in range(5):
+                steps.append(key)
+                await asyncio.sleep(0)
+
+    context = replace(make_context(FakeApi()), rounds=Rounds(-1.0))
+    controllers = [Busy(context), Busy(context)]
+    for controller in controllers:
+        for number in range(4):
+            controller.queue.add(f"n{number}/x")
+    seen: list[int] = []
+    async with running(*(controller.run() for controller in controllers)):
+        while len(steps) < 40:
+            before = len(steps)
+            await asyncio.sleep(0)
+            seen.append(len(steps) - before)
+    assert max(seen) == 1

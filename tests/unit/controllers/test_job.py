@@ -1,4 +1,5 @@
 import asyncio
+import copy
 from typing import Any
 
 import pytest
@@ -130,7 +131,10 @@ def test_indexed_pods_fill_the_gaps_and_doubles_go() -> None:
 
 
 def test_indexed_pods_know_their_index() -> None:
-    made = job_pod(view(indexed()), 2)
+    job = indexed()
+    before = copy.deepcopy(job)
+    made = job_pod(view(job), 2)
+    assert job == before, "the template is shared with the cache"
     assert made["metadata"]["generateName"] == "j-2-"
     assert made["metadata"]["labels"][INDEX] == made["metadata"]["annotations"][INDEX] == "2"
     assert made["metadata"]["finalizers"] == [FINALIZER]

@@ -6,7 +6,6 @@ from typing import Any
 
 from winkube.api.addresses import regular
 from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of, uid_of
-from winkube.api.selectors import from_match_labels
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.controllers.pods import is_finished, is_ready, node_of
@@ -43,8 +42,10 @@ def selected_pods(pods: Informer, service: JsonObject) -> list[JsonObject]:
     found = [pods.by_index(LABELS, f"{namespace_of(service)}/{k}={v}") for k, v in selector]
     if not found:
         return []
-    matches = from_match_labels(dict(selector)).matches
-    return [pod for pod in min(found, key=len) if matches(labels_of(pod))]
+    fewest = min(found, key=len)
+    if len(found) == 1:
+        return [*fewest]
+    return [pod for pod in fewest if selector <= labels_of(pod).items()]
 
 
 def is_managed(service: JsonObject) -> bool:

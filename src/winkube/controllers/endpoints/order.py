@@ -4,14 +4,17 @@
 """
 
 import hashlib
+from functools import lru_cache
 
 from winkube.controllers.endpoints.backend import Port, Ports
 
 
+@lru_cache(1024)
 def slice_order(ports: Ports) -> Ports:
     return tuple(sorted(ports, key=_slice_hash))
 
 
+@lru_cache(1024)
 def endpoints_order(ports: Ports) -> Ports:
     return tuple(sorted(ports, key=_endpoints_hash))
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.api.meta import is_deleting, key_of, labels_of, name_of, namespace_of
-from winkube.api.selectors import from_match_labels
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import ENDPOINTSLICES, NODES, PODS, SERVICES
@@ -55,10 +54,10 @@ class ServiceFollower(Controller):
         namespace = key.partition("/")[0]
         if not self.services.count(SELECTING, namespace) or fingerprint(old) == fingerprint(new):
             return
-        pods = [pod for pod in (old, new) if pod is not None]
+        labels = [labels_of(pod).items() for pod in (old, new) if pod is not None]
         for service in self.services.by_index(SELECTING, namespace):
-            selector = from_match_labels(service["spec"]["selector"])
-            if any(selector.matches(labels_of(pod)) for pod in pods):
+            wanted = service["spec"]["selector"].items()
+            if any(wanted <= given for given in labels):
                 self.queue.add(key_of(service))
 
 

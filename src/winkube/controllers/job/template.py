@@ -36,8 +36,9 @@ def job_pod(view: JobView, index: int | None) -> JsonObject:
         metadata["annotations"] |= _failure_counts(view, view.awaiting.get(index))
     spec = pod["spec"]
     spec["hostname"] = f"{name_of(job)}-{index}"
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        _tell_index(container)
+    for kind in ("initContainers", "containers"):
+        if spec.get(kind):
+            spec[kind] = [_told_index(container) for container in spec[kind]]
     return pod
 
 
@@ -54,8 +55,9 @@ def _failure_counts(view: JobView, replaced: JsonObject | None) -> dict[str, str
     return {**found, IGNORED_COUNT: str(ignored)} if ignored else found
 
 
-def _tell_index(container: JsonObject) -> None:
-    variables = container.setdefault("env", [])
-    if all(each.get("name") != INDEX_VARIABLE for each in variables):
-        source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
-        variables.append({"name": INDEX_VARIABLE, "valueFrom": source})
+def _told_index(container: JsonObject) -> JsonObject:
+    variables = container.get("env") or []
+    if any(each.get("name") == INDEX_VARIABLE for each in variables):
+        return container
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
+    return {**container, "env": [*variables, {"name": INDEX_VARIABLE, "valueFrom": source}]}
