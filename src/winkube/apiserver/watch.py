@@ -7,7 +7,7 @@ does not read is cut off: its queue is bounded, and so is the time a write to it
 import asyncio
 import itertools
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -33,7 +33,9 @@ _BOOKMARK_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 5.0  # how long a client that went away may go unnoticed
 _WRITE_SECONDS: Final = 20.0
 _MIN_TIMEOUT: Final = 1800.0
-_CHUNK: Final = 512  # items per write while a watch starts
+# Of one write: somebody with large objects must not have them all copied at once.
+_CHUNK: Final = 512
+_CHUNK_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class WatchServer:
             await stream.open()
             try:
                 async with stream.limit:
-                    while chunk := b"".join(itertools.islice(frames, _CHUNK)):
+                    for chunk in _chunks(frames):
                         await stream.write(chunk)
                         await asyncio.sleep(0)  # a write may wait for nobody; others have turns
                     if not watcher.lagged:
@@ -128,18 +130,28 @@ class WatchServer:
             changes = await watcher.take(max(0.0, min(end - now, bookmark - now, _POLL_SECONDS)))
             if watcher.lagged:
                 return
-            data = b"".join(
-                frame
-                for change in changes
-                if change.revision > skip
-                for frame in stream.frames(change)
-            )
+            # Taken before anything is awaited: what comes meanwhile is in the queue.
+            revision = self._cache.revision
+            for chunk in _chunks(stream.missed([each for each in changes if each.revision > skip])):
+                await stream.write(chunk)
             now = self._clock.monotonic()
             if params.bookmarks and now >= min(bookmark, end):
-                data += stream.bookmark(self._cache.revision)
+                await stream.write(stream.bookmark(revision))
                 bookmark = now + _BOOKMARK_SECONDS
-            if data:
-                await stream.write(data)
+
+
+def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames together, as many as make a write worth while; each is made when it is its turn."""
+    chunk: list[bytes] = []
+    size = 0
+    for frame in frames:
+        chunk.append(frame)
+        size += len(frame)
+        if size >= _CHUNK_BYTES or len(chunk) == _CHUNK:
+            yield b"".join(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield b"".join(chunk)
 
 
 def _trigger(selection: Selection) -> Trigger | None:

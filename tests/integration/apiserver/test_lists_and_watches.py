@@ -176,27 +176,53 @@ def test_event_is_served_by_both_groups(api: Any, space: str) -> None:
     assert other["apiVersion"] == "events.k8s.io/v1"
 
 
-def test_a_watch_begins_bit_by_bit(api: Any, space: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is there is made ready while it is sent: a large beginning holds nobody up."""
-    root = f"/api/v1/namespaces/{space}/configmaps"
-    for number in range(6):
-        api("POST", root, {"metadata": {"name": f"m-{number}"}})
-    steps: list[str] = []
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a watch does: makes a frame ready, sends what it has."""
+    done: list[str] = []
     make, send = Renderer.item, web.StreamResponse.write
 
     def item(*args: Any) -> bytes:
-        steps.append("made")
+        done.append("made")
         return make(*args)
 
     async def write(response: web.StreamResponse, data: Any) -> None:
-        steps.append("sent")
+        done.append("sent")
         await send(response, data)
 
-    monkeypatch.setattr("winkube.apiserver.watch._CHUNK", 2)
     monkeypatch.setattr(Renderer, "item", item)
     monkeypatch.setattr(web.StreamResponse, "write", write)
+    return done
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_CHUNK", 2), ("_CHUNK_BYTES", 600)])
+def test_a_watch_begins_bit_by_bit(
+    api: Any, space: str, limit: str, most: int, monkeypatch: pytest.MonkeyPatch, steps: list[str]
+) -> None:
+    """What is there is made ready while it is sent: a large beginning holds nobody up."""
+    root = f"/api/v1/namespaces/{space}/configmaps"
+    for number in range(6):
+        api("POST", root, {"metadata": {"name": f"m-{number}"}, "data": {"a": "b" * 100}})
+    monkeypatch.setattr(f"winkube.apiserver.watch.{limit}", most)
+    steps.clear()
     with api.watch(f"{root}?watch=1") as take:
         assert [take()["object"]["metadata"]["name"] for _ in range(6)] == [
             f"m-{number}" for number in range(6)
         ]
     assert steps[:9] == ["made", "made", "sent"] * 3
+
+
+def test_large_changes_are_sent_one_by_one(
+    api: Any, space: str, monkeypatch: pytest.MonkeyPatch, steps: list[str]
+) -> None:
+    """A watcher that was behind by much has not everything copied for it at once."""
+    root = f"/api/v1/namespaces/{space}/configmaps"
+    version = api("GET", root).body["metadata"]["resourceVersion"]
+    for number in range(6):
+        api("POST", root, {"metadata": {"name": f"m-{number}"}})
+    monkeypatch.setattr("winkube.apiserver.watch._CHUNK_BYTES", 1)
+    steps.clear()
+    with api.watch(f"{root}?watch=1&resourceVersion={version}") as take:
+        for number in range(6):
+            assert take()["object"]["metadata"]["name"] == f"m-{number}"
+        assert steps == ["made", "sent"] * 6
