@@ -255,6 +255,7 @@ _TEXT: Final = (
     (re.compile(r"\bgenerated-[a-z0-9]{5}\b"), "generated-<random>"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
     (re.compile(r"in record \(\d+\)"), "in record (<version>)"),
+    (re.compile(r"in object meta: \d+$"), "in object meta: <version>"),
     (re.compile(r"version: \d+, current: \d+"), "version: <version>, current: <version>"),
     (re.compile(r"resource version: \d+ \(\d+\)"), "resource version: <version> (<version>)"),
 )

@@ -38,82 +38,61 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _pod_ips(obj: JsonObject) -> str:
+def _never(_: JsonObject) -> str:
+    """A name that selectors may use, for something that no object has."""
+    return ""
+
+
+def _first_ip(obj: JsonObject) -> str:
     entries = (obj.get("status") or {}).get("podIPs") or ()
-    return ",".join(str(entry.get("ip", "")) for entry in entries)
+    return _text(entries[0].get("ip")) if entries else ""
 
 
 def _event_source(obj: JsonObject) -> str:
     return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
 
 
-_COMMON: Final[Mapping[str, Read]] = {
-    "metadata.name": _at("metadata.name"),
-    "metadata.namespace": _at("metadata.namespace"),
-}
+_NAME: Final[Mapping[str, Read]] = {"metadata.name": _at("metadata.name")}
+_COMMON: Final[Mapping[str, Read]] = {**_NAME, "metadata.namespace": _at("metadata.namespace")}
 _REFERENCE: Final = (
     "kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath",
 )  # fmt: skip
-_EVENT: Final[Mapping[str, Read]] = {
-    **{
-        f"involvedObject.{field}": _at(f"involvedObject.{field}")
-        for field in (
-            "kind",
-            "namespace",
-            "name",
-            "uid",
-            "apiVersion",
-            "resourceVersion",
-            "fieldPath",
-        )
-    },
-    "reason": _at("reason"),
-    "reportingComponent": _at("reportingComponent"),
-    "source": _event_source,
-    "type": _at("type"),
-}
+
+
+def _fields(*paths: str) -> dict[str, Read]:
+    return {path: _at(path) for path in paths}
+
+
+# Kinds that say themselves what can be asked for; all others offer their names alone.
 _BY_KIND: Final[Mapping[tuple[str, str], Mapping[str, Read]]] = {
     ("", "Pod"): {
-        "spec.nodeName": _at("spec.nodeName"),
-        "spec.restartPolicy": _at("spec.restartPolicy"),
-        "spec.schedulerName": _at("spec.schedulerName"),
-        "spec.serviceAccountName": _at("spec.serviceAccountName"),
+        **_COMMON,
+        **_fields("spec.nodeName", "spec.restartPolicy", "spec.schedulerName"),
+        **_fields("spec.serviceAccountName", "status.phase", "status.nominatedNodeName"),
+        "spec.host": _at("spec.nodeName"),
         "spec.hostNetwork": _flag("spec.hostNetwork"),
-        "status.phase": _at("status.phase"),
-        "status.podIP": _at("status.podIP"),
-        "status.podIPs": _pod_ips,
-        "status.nominatedNodeName": _at("status.nominatedNodeName"),
+        "status.podIP": _first_ip,
+        "status.podIPs": _never,
     },
-    ("", "Node"): {"spec.unschedulable": _flag("spec.unschedulable")},
-    ("", "Namespace"): {"status.phase": _at("status.phase"), "name": _at("metadata.name")},
-    ("", "Secret"): {"type": _at("type")},
-    ("", "Service"): {"spec.clusterIP": _at("spec.clusterIP"), "spec.type": _at("spec.type")},
-    ("", "PersistentVolume"): {"name": _at("metadata.name")},
-    ("", "PersistentVolumeClaim"): {"name": _at("metadata.name")},
-    ("", "ReplicationController"): {"status.replicas": _number("status.replicas")},
-    ("", "Event"): _EVENT,
-    ("apps", "ReplicaSet"): {"status.replicas": _number("status.replicas")},
-    ("batch", "Job"): {"status.successful": _number("status.succeeded")},
-    ("certificates.k8s.io", "CertificateSigningRequest"): {
-        "spec.signerName": _at("spec.signerName")
+    ("", "Node"): {**_NAME, "spec.unschedulable": _flag("spec.unschedulable")},
+    ("", "Namespace"): {**_NAME, **_fields("status.phase")},
+    ("", "Secret"): {**_COMMON, **_fields("type")},
+    ("", "Service"): {**_COMMON, **_fields("spec.clusterIP", "spec.type")},
+    ("", "ReplicationController"): {**_COMMON, "status.replicas": _number("status.replicas")},
+    ("", "Event"): {
+        **_COMMON,
+        **_fields(*(f"involvedObject.{field}" for field in _REFERENCE)),
+        **_fields("reason", "reportingComponent", "type"),
+        "source": _event_source,
     },
+    ("batch", "Job"): {**_COMMON, "status.successful": _number("status.succeeded")},
+    ("certificates.k8s.io", "CertificateSigningRequest"): {**_NAME, **_fields("spec.signerName")},
     ("events.k8s.io", "Event"): {
-        "reason": _at("reason"),
-        "reportingController": _at("reportingController"),
-        "regarding.kind": _at("regarding.kind"),
-        "regarding.name": _at("regarding.name"),
-        "regarding.namespace": _at("regarding.namespace"),
-        "regarding.uid": _at("regarding.uid"),
-        "type": _at("type"),
+        **_COMMON,
+        **_fields(*(f"regarding.{field}" for field in _REFERENCE)),
+        **_fields("reason", "reportingController", "type"),
     },
-    ("networking.k8s.io", "IPAddress"): {
-        "spec.parentRef.name": _at("spec.parentRef.name"),
-        "spec.parentRef.resource": _at("spec.parentRef.resource"),
-    },
-    ("resource.k8s.io", "ResourceSlice"): {
-        "spec.driver": _at("spec.driver"),
-        "spec.nodeName": _at("spec.nodeName"),
-    },
+    ("resource.k8s.io", "ResourceSlice"): {**_NAME, **_fields("spec.driver", "spec.nodeName")},
 }
 
 
@@ -123,7 +102,4 @@ def has_own_fields(kind: Kind | None) -> bool:
 
 
 def supported_fields(kind: Kind | None) -> Mapping[str, Read]:
-    if kind is None:
-        return _COMMON
-    common = dict(_COMMON) if kind.namespaced else {"metadata.name": _COMMON["metadata.name"]}
-    return {**common, **_BY_KIND.get((kind.group, kind.kind), {})}
+    return _COMMON if kind is None else _BY_KIND.get((kind.group, kind.kind), _COMMON)

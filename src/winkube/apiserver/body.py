@@ -12,16 +12,13 @@ from aiohttp import web
 
 from winkube.api.decode import MalformedError, parse_json
 from winkube.api.errors import (
-    BadRequestError,
     GatewayTimeoutError,
     RequestTooLargeError,
-    UndecodableError,
     UnsupportedMediaTypeError,
 )
 from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
-from winkube.apiserver.typed import header_fault, unrecognized
+from winkube.apiserver.typed import unrecognized
 from winkube.apiserver.yaml_document import parse_yaml
-from winkube.base.types import JsonObject
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _BODY_SECONDS: Final = 60.0  # upstream's limit for a request that is no watch
@@ -96,31 +93,6 @@ async def decode_as(kind: str, data: bytes, request: web.BaseRequest) -> Any:
         return await decode(data, request.headers.get("Content-Type", ""))
     except MalformedError as error:
         raise unrecognized(kind, error.message, data) from error
-
-
-async def decode_typed(
-    kind: str, internal: str, data: bytes, request: web.BaseRequest
-) -> JsonObject:
-    """The body of a subresource: an object of ``kind``, or one that does not say what it is."""
-    document = await decode_as(kind, data, request)
-    fault = header_fault(document)
-    if fault is not None:
-        raise unrecognized(kind, fault, data)
-    found = document.get("kind") or kind
-    if found != kind:
-        version = (document.get("apiVersion") or "").rpartition("/")[2]
-        cause = f"converting ({version}.{found}) to ({internal}.{kind}): unknown conversion"
-        raise UndecodableError(found, version, cause, asked=kind)
-    return require_object(document)
-
-
-def require_object(document: Any) -> JsonObject:
-    if not isinstance(document, dict):
-        raise BadRequestError(
-            "the object provided is unrecognized (must be an object): couldn't get version/kind; "
-            "json parse error: json: cannot unmarshal into Go value of type struct"
-        )
-    return document
 
 
 def may_repeat_keys(data: bytes, document: Any, more: int = 0) -> bool:

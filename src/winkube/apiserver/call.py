@@ -165,12 +165,20 @@ def _gzip(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-def reply_json(document: JsonObject, status: int = 200, content_type: str = JSON) -> web.Response:
-    return WholeResponse(
+def reply_json(
+    document: JsonObject,
+    status: int = 200,
+    content_type: str = JSON,
+    *,
+    warnings: Sequence[str] = (),
+) -> web.Response:
+    response = WholeResponse(
         body=orjson.dumps(document),
         status=status,
         headers={"Content-Type": content_type, "Cache-Control": _NO_CACHE},
     )
+    _add_warnings(response.headers, warnings)
+    return response
 
 
 def reply_error(error: ApiError, accept: str = "") -> web.Response:

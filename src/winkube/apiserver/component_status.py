@@ -14,7 +14,7 @@ from winkube.api.errors import ApiError, NotFoundError
 from winkube.apiserver.call import Call, not_allowed, reply
 from winkube.apiserver.item import Item
 from winkube.apiserver.registry.core import Registry
-from winkube.apiserver.registry.listing import ListResult, Selection
+from winkube.apiserver.registry.listing import ListResult, SelectionText
 from winkube.apiserver.render import Renderer
 from winkube.base.clock import parse_rfc3339
 
@@ -60,7 +60,7 @@ class ComponentStatuses:
         return self._renderer.item(call.served.kind, item, call.output, call.include)
 
     async def _every(self, call: Call) -> bytes:
-        selection = Selection.parse(call.served, call.query)
+        selection = SelectionText.parse(call.query).of(call.served)
         items = [await self._item(name) for name in (*_PARTS, _STORE)]
         chosen = [item for item in items if selection.matches(item)]
         result = ListResult(chosen, 0)

@@ -1,16 +1,21 @@
 """What a write's query says: dry run, field validation, field manager; and who writes."""
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from winkube.api.errors import InvalidError
+from winkube.api.errors import BadRequestError, InvalidError
+from winkube.api.go_text import quoted
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.auth.user import User
+from winkube.apiserver.target import Query
 
 _LEVELS: Final = ("", "Ignore", "Strict", "Warn")
 _MAX_MANAGER: Final = 128
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INT64: Final = 2**63
 
 
 @dataclass(slots=True)
@@ -40,9 +45,9 @@ class WriteOptions:
         if apply and not manager:
             problems.required("fieldManager", "is required for apply patch")
         _check_manager(manager, problems)
-        dry_run = query.get("dryRun")
-        if dry_run not in (None, "All"):
-            problems.unsupported("dryRun", [dry_run], ["All"])
+        dry_run = every(query, "dryRun") if "dryRun" in query else []
+        if any(entry != "All" for entry in dry_run):
+            problems.unsupported("dryRun", dry_run, ["All"])
         validation = query.get("fieldValidation", "")
         if validation not in _LEVELS:
             problems.unsupported_text("fieldValidation", validation, _LEVELS)
@@ -51,10 +56,10 @@ class WriteOptions:
             raise InvalidError.of(name, "", problems.causes, group="meta.k8s.io")
         return cls(
             user=user,
-            dry_run=dry_run == "All",
+            dry_run=bool(dry_run),
             field_validation=validation or "Warn",
             field_manager=manager,
-            force=parse_bool(query.get("force", "")),
+            force="force" in query and parse_flag(query["force"]),
             applies=apply,
         )
 
@@ -92,6 +97,23 @@ def _check_manager(manager: str, problems: Problems) -> None:
             )
 
 
-def parse_bool(text: str) -> bool:
-    """As Go's strconv.ParseBool, with "set without a value" meaning yes where upstream says so."""
-    return text in ("1", "t", "T", "true", "TRUE", "True")
+def parse_flag(text: str) -> bool:
+    """Whatever is not plainly no is yes, also nothing at all."""
+    return text != "0" and text.lower() != "false"
+
+
+def every(query: Mapping[str, str], name: str) -> list[str]:
+    """All values of a parameter that may be repeated."""
+    if isinstance(query, Query):
+        return [value for key, value in query.pairs if key == name]
+    return [query[name]] if name in query else []
+
+
+def parse_int(text: str) -> int:
+    """As Go's strconv.ParseInt; BadRequestError in its words."""
+    problem = "" if _WHOLE.fullmatch(text) else "invalid syntax"
+    number = int(text) if not problem and len(text) < 40 else _INT64
+    if not -_INT64 <= number < _INT64:
+        problem = problem or "value out of range"
+        raise BadRequestError(f"strconv.ParseInt: parsing {quoted(text)}: {problem}")
+    return number

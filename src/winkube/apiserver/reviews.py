@@ -1,22 +1,22 @@
 """Questions instead of objects: who am I, may this user do that, whose token is this."""
 
-from collections.abc import Iterator, Sequence
 from typing import Final
 
-import orjson
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError, Cause, InvalidError
+from winkube.api.decode import in_order
+from winkube.api.errors import BadRequestError, InvalidError
+from winkube.api.validation.access_review import validate_access_review
 from winkube.apiserver.auth.authz import Attributes, Authorizer, Rules
 from winkube.apiserver.auth.token import ForeignTokenError, InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import User
-from winkube.apiserver.body import decode_as, read_body, require_object
 from winkube.apiserver.call import Call, reply_json
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.negotiate import negotiate
-from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.protobuf.order import in_struct_order
 from winkube.apiserver.registry.core import Registry
-from winkube.apiserver.subresource.admitted import Creation, require_types
+from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.posted import read_posted
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -42,7 +42,7 @@ _UNANSWERED: Final[dict[str, JsonObject]] = {
 class Reviews:
     def __init__(self, authorizer: Authorizer, tokens: TokenAuthority, registry: Registry) -> None:
         self._clock = registry.clock
-        self._schema = registry.schema
+        self._registry = registry
         self._admission = registry.admission
         self._authorizer = authorizer
         self._tokens = tokens
@@ -62,17 +62,18 @@ class Reviews:
         user = User(
             spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra
         )
-        return self._access(call, review, user, list(_subject_causes(call, spec)))
+        return self._access(call, review, user, names_subject=True)
 
     async def self_access(self, call: Call) -> web.Response:
-        return self._access(call, await self._body(call), call.user)
+        return self._access(call, await self._body(call), call.user, names_subject=False)
 
     def _access(
-        self, call: Call, review: JsonObject, user: User, more: Sequence[Cause] = ()
+        self, call: Call, review: JsonObject, user: User, *, names_subject: bool
     ) -> web.Response:
-        spec = review.get("spec") or {}
+        spec, namespace = review.get("spec") or {}, call.target.namespace
         resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-        causes = [*_attribute_causes(resource, path), *more]
+        shown = in_struct_order(call.served.kind, in_order(review))
+        causes = validate_access_review(shown, names_subject=names_subject, namespace=namespace)
         if causes:
             raise InvalidError.of("", "", causes, group=_AUTHORIZATION)
         decision = self._authorizer.authorize(_attributes(user, resource or {}, path or {}))
@@ -108,56 +109,18 @@ class Reviews:
 
     async def self_subject(self, call: Call) -> web.Response:
         review = await self._body(call)
-        metadata = review.get("metadata") or {}
-        review["metadata"] = {**metadata, "creationTimestamp": to_rfc3339(self._clock.now())}
+        review["metadata"] = {"creationTimestamp": to_rfc3339(self._clock.now())}
         return _answer(call, review, {"userInfo": call.user.to_json()})
 
     async def _body(self, call: Call) -> JsonObject:
         # An answer has no columns, so nobody gets it as a table.
         negotiate(call.request.headers.get("Accept", ""), tables=False)
-        raw = await read_body(call.request)
-        review = require_object(await decode_as(call.served.kind.kind, raw, call.request))
-        require_types(self._schema, call, review)
+        review, options = await read_posted(self._registry, call)
         review["status"] = dict(_UNANSWERED[call.served.kind.kind])
-        options = WriteOptions.parse(call.user, call.query, "Create")
         creation = Creation(self._admission, call, review, options)
         await creation.admit()
         await creation.validate()
         return review
-
-
-def _attribute_causes(resource: JsonObject | None, path: JsonObject | None) -> Iterator[Cause]:
-    if resource is None and path is None:
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        yield Cause("FieldValueInvalid", f"Invalid value: null: {text}", "spec.resourceAttributes")
-    elif resource is not None and path is not None:
-        shown = _shown(path)
-        text = f"Invalid value: {shown}: cannot be specified in combination with resourceAttributes"
-        yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
-
-
-def _shown(path: JsonObject) -> str:
-    """As upstream's own type prints itself."""
-    fields = {"Path": path.get("path", ""), "Verb": path.get("verb", "")}
-    return orjson.dumps(fields).decode()
-
-
-def _subject_causes(call: Call, spec: JsonObject) -> Iterator[Cause]:
-    if not spec.get("user") and not spec.get("groups"):
-        text = 'Invalid value: "": at least one of user or group must be specified'
-        yield Cause("FieldValueInvalid", text, "spec.user")
-    namespace = call.target.namespace
-    if not namespace:
-        return
-    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    asked = (resource or {}).get("namespace", "")
-    if resource is not None and asked != namespace:
-        text = f'Invalid value: "{asked}": must match metadata.namespace'
-        yield Cause("FieldValueInvalid", text, "spec.resourceAttributes.namespace")
-    if path is not None:
-        shown = _shown(path)
-        text = f"Invalid value: {shown}: disallowed on this kind of request"
-        yield Cause("FieldValueInvalid", text, "spec.nonResourceAttributes")
 
 
 def _attributes(user: User, resource: JsonObject, path: JsonObject) -> Attributes:
@@ -183,4 +146,4 @@ def _answer(call: Call, review: JsonObject, status: JsonObject) -> web.Response:
     document = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
     if "spec" in review:
         document["spec"] = review["spec"]
-    return reply_json({**document, "status": status}, 201)
+    return reply_json({**document, "status": status}, 201, warnings=call.warnings)

@@ -33,13 +33,19 @@ class Target:
         return any("/" in part or part in (".", "..") for part in parts)
 
 
+class Query(dict[str, str]):
+    """Of a repeated parameter the first value counts, as Go's Query().Get; ``pairs`` has all."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        super().__init__(reversed(pairs))
+        self.pairs = pairs
+
+
 def split_url(raw: str) -> tuple[str, dict[str, str]]:
-    """Path and query; of a repeated parameter the first value counts, as Go's Query().Get."""
     path, _, query = raw.partition("?")
-    if not query:
-        return path, {}
-    pairs = parse_qsl(query, keep_blank_values=True)
-    return path, dict(reversed(pairs))
+    return path, Query(parse_qsl(query, keep_blank_values=True)) if query else {}
 
 
 # Controllers write to few collections, again and again.

@@ -1,29 +1,32 @@
 """The generic verbs at the HTTP side: read the request, call the registry, render the answer."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
 from winkube.api.decode import MalformedError
-from winkube.api.errors import BadRequestError, UnexplainedError
+from winkube.api.errors import BadRequestError
 from winkube.api.kinds import Kind
 from winkube.apiserver.body import decode, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.delete_options import DeleteOptions, read_delete_options
 from winkube.apiserver.item import Item
 from winkube.apiserver.negotiate import YAML
-from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.options import WriteOptions, parse_flag
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.apply import apply
 from winkube.apiserver.registry.core import Given, Registry, Result, get, not_found
 from winkube.apiserver.registry.create import create
-from winkube.apiserver.registry.delete import DeleteOptions, Deletion, delete
+from winkube.apiserver.registry.delete import Deletion, delete
 from winkube.apiserver.registry.listing import (
     ListParams,
     ListResult,
     Selection,
     find_items,
+    read_list,
     to_page,
     too_large,
 )
@@ -39,7 +42,6 @@ from winkube.apiserver.registry.update import (
     update,
 )
 from winkube.apiserver.render import Renderer
-from winkube.apiserver.typed import header_fault, unregistered
 from winkube.apiserver.watch import WatchServer
 from winkube.base.types import JsonObject
 
@@ -109,8 +111,7 @@ class Verbs:
         return await self.answer(call, get(call.served, *call.place))
 
     async def list(self, call: Call) -> web.StreamResponse:
-        params = ListParams.parse(call.target.namespace, call.query)
-        selection = Selection.parse(call.served, call.query)
+        params, selection = read_list(call.served, call.target.namespace, call.query)
         return await self._list(call, await self._listed(call, params, selection))
 
     async def _listed(self, call: Call, params: ListParams, selection: Selection) -> ListResult:
@@ -179,7 +180,7 @@ class Verbs:
         current = served.cache.get(served.key(*call.place))
         if current is None:
             return await self._create_by_put(call, obj, options, part)
-        require_identity(served, obj, current)
+        require_identity(served, obj, current, dry_run=options.dry_run)
         drop_repeated_owners(obj, options.warnings, admitted=False)
         item = await update(self._registry, served, current, obj, options, part)
         return await self.answer(call, item)
@@ -207,7 +208,7 @@ class Verbs:
     async def delete(self, call: Call) -> web.Response:
         if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
             raise not_allowed()
-        options = DeleteOptions.parse(await self._delete_body(call), call.query)
+        options = await read_delete_options(self._registry.schema, call)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
         _warn_of_pods(call.served.kind, options, write)
@@ -235,29 +236,15 @@ class Verbs:
         accepted = not outcome.gone and options.orphan is False
         return await self.answer(call, outcome.item, 202 if accepted else 200)
 
-    async def _delete_body(self, call: Call) -> JsonObject:
-        raw = await read_body(call.request)
-        if not raw.strip():
-            return {}
-        try:
-            document = await decode(raw, call.request.headers.get("Content-Type", ""))
-        except MalformedError as error:
-            raise UnexplainedError(error.message) from error
-        fault = header_fault(document)
-        if fault is None and (document.get("kind") or "DeleteOptions") != "DeleteOptions":
-            fault = unregistered(document["kind"], document.get("apiVersion") or "v1")
-        if fault is not None:
-            raise UnexplainedError(fault)
-        options: JsonObject = document
-        return options
-
     async def delete_collection(self, call: Call) -> web.StreamResponse:
         served = call.served
         if served.kind.namespaced and not call.target.namespace:
             raise not_allowed()
-        options = DeleteOptions.parse(await self._delete_body(call), call.query)
-        params = ListParams.parse(call.target.namespace, call.query)
-        selection = Selection.parse(served, call.query)
+        params, selection = read_list(served, call.target.namespace, call.query)
+        if params.version not in ("", "0"):
+            # Upstream takes them page by page, which is of that very version.
+            params = replace(params, match=params.match or "Exact")
+        options = await read_delete_options(self._registry.schema, call)
         result = await self._listed(call, params, selection)
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
@@ -293,5 +280,4 @@ def _warn_of_pods(kind: Kind, options: DeleteOptions, write: WriteOptions) -> No
 
 
 def is_watch(query: dict[str, str]) -> bool:
-    """Whatever is not plainly no is yes, also nothing at all."""
-    return query.get("watch", "").lower() not in ("false", "0")
+    return parse_flag(query.get("watch", ""))

@@ -20,9 +20,9 @@ from winkube.apiserver.cache import TRIGGER_FIELDS, Cache, Change, Trigger, Watc
 from winkube.apiserver.call import Call
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
-from winkube.apiserver.options import parse_bool
+from winkube.apiserver.options import parse_flag
 from winkube.apiserver.presence import is_connected
-from winkube.apiserver.registry.listing import Selection, parse_count, parse_version
+from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count, parse_version
 from winkube.apiserver.render import Renderer
 from winkube.base.clock import Clock
 
@@ -48,13 +48,14 @@ class WatchParams:
 
     @classmethod
     def parse(cls, query: Mapping[str, str]) -> "WatchParams":
-        initial = query.get("sendInitialEvents", "")
+        said = "sendInitialEvents" in query
+        initial = said and parse_flag(query["sendInitialEvents"])
         match = query.get("resourceVersionMatch", "")
         problems, path = Problems(), "resourceVersionMatch"
-        if initial and match != "NotOlderThan":
+        if said and match != "NotOlderThan":
             text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
             problems.forbidden(path, text)
-        elif match and not initial:
+        elif match and not said:
             text = (
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
             )
@@ -65,10 +66,10 @@ class WatchParams:
             raise InvalidError.of("ListOptions", "", problems.causes, group="meta.k8s.io")
         return cls(
             version=query.get("resourceVersion", ""),
-            timeout=parse_count(query.get("timeoutSeconds", "")),
-            bookmarks=parse_bool(query.get("allowWatchBookmarks", "")),
-            initial=parse_bool(initial),
-            only_changes=bool(initial) and not parse_bool(initial),
+            timeout=parse_count(query.get("timeoutSeconds")),
+            bookmarks=parse_flag(query.get("allowWatchBookmarks", "0")),
+            initial=initial,
+            only_changes=said and not initial,
         )
 
 
@@ -79,8 +80,9 @@ class WatchServer:
         self._clock = clock
 
     async def serve(self, call: Call) -> web.StreamResponse:
-        selection = Selection.parse(call.served, call.query, call.target.name)
+        text = SelectionText.parse(call.query)
         params = WatchParams.parse(call.query)
+        selection = text.of(call.served, call.target.name)
         folder = call.served.folder(call.target.namespace)
         stream = _Stream(call, selection, self._renderer)
         with call.served.cache.subscribe(folder, _trigger(selection)) as watcher:

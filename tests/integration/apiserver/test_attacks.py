@@ -269,7 +269,10 @@ def test_continue_token_does_not_leave_its_namespace(api: Any, space: str) -> No
         )
         path = f"/api/v1/namespaces/{space}/secrets?continue={token.rstrip(b'=').decode()}"
         answer = api("GET", path)
-        assert {item["metadata"]["namespace"] for item in answer.body["items"]} <= {space}
+        if answer.status == 400:  # upstream refuses a start that leads elsewhere, and an empty one
+            assert answer.message.startswith("invalid continue token: ")
+        else:
+            assert {item["metadata"]["namespace"] for item in answer.body["items"]} <= {space}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "localhost"])

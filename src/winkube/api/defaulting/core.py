@@ -11,6 +11,7 @@ from winkube.base.types import JsonObject
 _AFFINITY_SECONDS = 10800
 _ORIGINS = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _TRAFFIC = ("Cluster", "Local")
+_HOUR = 3600
 _EXPOSED = ("NodePort", "LoadBalancer")
 
 
@@ -179,3 +180,8 @@ def default_replication_controller(obj: JsonObject) -> None:
 
 def default_pod_template(obj: JsonObject) -> None:
     default_template(obj.get("template"))
+
+
+def default_token_request(obj: JsonObject) -> None:
+    if obj["spec"].get("expirationSeconds") is None:
+        obj["spec"]["expirationSeconds"] = _HOUR

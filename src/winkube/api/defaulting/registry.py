@@ -23,6 +23,7 @@ DEFAULTS: Final[Mapping[tuple[str, str], Callable[[JsonObject], None]]] = {
     ("", "LimitRange"): core.default_limit_range,
     ("", "ResourceQuota"): core.default_quota,
     ("", "ReplicationController"): core.default_replication_controller,
+    ("authentication.k8s.io", "TokenRequest"): core.default_token_request,
     ("apps", "Deployment"): workload.default_deployment,
     ("apps", "ReplicaSet"): workload.default_replica_set,
     ("apps", "DaemonSet"): workload.default_daemon_set,

@@ -19,8 +19,8 @@ def compare(shape: Shape | None, old: Any, new: Any) -> Found:
         return None, _all(shape, old)
     if shape is None or not (old or new):
         return (None, None) if old == new else ({}, None)
-    if type(new) is dict and type(old) is dict and not is_atomic(shape):
-        return _compare_maps(shape, old, new)
+    if _is_tree(old) and _is_tree(new) and (old or new) and not is_atomic(shape):
+        return _compare_maps(shape, old or {}, new or {})
     before, after = _by_step(shape, old), _by_step(shape, new)
     if before is None or after is None:
         return (None, None) if old == new else ({}, None)
@@ -29,6 +29,11 @@ def compare(shape: Shape | None, old: Any, new: Any) -> Found:
         (step, compare(inner, before.get(step, _ABSENT), after.get(step, _ABSENT)))
         for step in (*after, *(step for step in before if step not in after))
     )
+
+
+def _is_tree(value: Any) -> bool:
+    """Where there is a map on the other side, null is one without keys."""
+    return value is None or type(value) is dict
 
 
 def _compare_maps(shape: Shape, old: Any, new: Any) -> Found:

@@ -178,6 +178,14 @@ def track_creation(
     write_managers(obj["metadata"], managers)
 
 
+def track_posted(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
+    """Of what is not kept everything is its author's, a status as well."""
+    changed = difference(compare(shape, _zero(shape), _unmanaged(obj))[0], _STRIPPED)
+    write_managers(obj["metadata"], {owner: (changed, now)} if changed else {})
+    if not obj["metadata"]["managedFields"]:
+        del obj["metadata"]["managedFields"]
+
+
 def _created_fields(shape: Shape, obj: JsonObject, spec_text: bytes) -> Tree | None:
     outline = _outline(obj)
     parts = {key: value for key, value in obj.items() if key not in ("spec", "status")}

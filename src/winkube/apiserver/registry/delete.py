@@ -4,23 +4,14 @@ An object with finalizers, or a running pod, is only marked; whoever removes the
 the kubelet with a grace period of zero, makes it go.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from winkube.api.errors import (
-    BadRequestError,
-    Cause,
-    ConflictError,
-    InvalidError,
-    NotFoundError,
-    UnexplainedError,
-)
-from winkube.api.patch import json_name
-from winkube.api.validation.problems import Problems
+from winkube.api.errors import ConflictError, NotFoundError
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.delete_options import DeleteOptions
 from winkube.apiserver.item import Item
-from winkube.apiserver.options import WriteOptions, parse_bool
+from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.update import ModifiedError, delete_now, modified, store_update
 from winkube.apiserver.served import Served
@@ -30,106 +21,8 @@ from winkube.base.types import JsonObject
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
-_POLICIES: Final = ("Orphan", "Background", "Foreground")
-_POLICY_NAMES: Final = ("Foreground", "Background", "Orphan", "nil")
 _ATTEMPTS: Final = 16
 _ORPHANING: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
-    grace: int | None = None
-    policy: str = ""
-    orphan: bool | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    dry_run: bool = False
-
-    @classmethod
-    def parse(cls, body: JsonObject, query: Mapping[str, str]) -> "DeleteOptions":
-        """The body counts; without one the query does."""
-        source: Mapping[str, Any] = body or query
-        preconditions = body.get("preconditions") or {}
-        asked = query.get("dryRun")
-        dry_run = _dry_run(body.get("dryRun")) if body else [asked] if asked else []
-        options = cls(
-            grace=_grace(source.get("gracePeriodSeconds")),
-            policy=source.get("propagationPolicy") or "",
-            orphan=_orphan(source.get("orphanDependents")),
-            uid=preconditions.get("uid"),
-            resource_version=preconditions.get("resourceVersion"),
-            dry_run=bool(dry_run),
-        )
-        options.check(dry_run)
-        return options
-
-    @property
-    def said(self) -> JsonObject:
-        """As the options of the request show it to webhooks."""
-        named = {"uid": self.uid, "resourceVersion": self.resource_version}
-        preconditions = {key: value for key, value in named.items() if value is not None}
-        found = {
-            "gracePeriodSeconds": self.grace,
-            "preconditions": preconditions or None,
-            "orphanDependents": self.orphan,
-            "propagationPolicy": self.policy or None,
-        }
-        return {key: value for key, value in found.items() if value is not None}
-
-    @property
-    def says_propagation(self) -> bool:
-        return bool(self.policy) or self.orphan is not None
-
-    def check(self, dry_run: list[Any]) -> None:
-        causes: list[Cause] = []
-        if self.policy and self.policy not in _POLICIES:
-            names = ", ".join(f'"{name}"' for name in _POLICY_NAMES)
-            causes.append(
-                Cause(
-                    "FieldValueNotSupported",
-                    f'Unsupported value: "{self.policy}": supported values: {names}',
-                    "propagationPolicy",
-                )
-            )
-        if self.policy and self.orphan is not None:
-            causes.append(
-                Cause(
-                    "FieldValueInvalid",
-                    f'Invalid value: "{self.policy}": orphanDependents and deletionPropagation '
-                    "cannot be both set",
-                    "propagationPolicy",
-                )
-            )
-        if any(entry != "All" for entry in dry_run):
-            problems = Problems()
-            problems.unsupported("dryRun", dry_run, ["All"])
-            causes += problems.causes
-        if causes:
-            raise InvalidError.of("DeleteOptions", "", causes, group="meta.k8s.io")
-
-
-def _grace(value: Any) -> int | None:
-    if value is None or value == "":
-        return None
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        raise BadRequestError(f'strconv.ParseInt: parsing "{value}": invalid syntax') from None
-    # Negative means "at once", with the kubelet still asked (upstream: 1).
-    return 1 if number < 0 else number
-
-
-def _orphan(value: Any) -> bool | None:
-    if value is None or isinstance(value, bool):
-        return value
-    return parse_bool(str(value))
-
-
-def _dry_run(said: Any) -> list[Any]:
-    if said and not isinstance(said, list):
-        target = "Go struct field DeleteOptions.dryRun of type []string"
-        raise UnexplainedError(f"json: cannot unmarshal {json_name(said)} into {target}")
-    return said or []
 
 
 @dataclass(frozen=True, slots=True)

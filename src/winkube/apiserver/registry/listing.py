@@ -4,13 +4,9 @@ A page after the first is served from the revision the first was; when the cache
 back that far the answer is 410 with a token to go on without that promise, as upstream does.
 """
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-
-import orjson
 
 from winkube.api.errors import (
     BadRequestError,
@@ -19,15 +15,18 @@ from winkube.api.errors import (
     InvalidError,
     UnexplainedError,
 )
-from winkube.api.selectors import (
+from winkube.api.field_selector import (
     FieldSelector,
-    LabelSelector,
-    parse_field_selector,
-    parse_label_selector,
+    FieldText,
+    read_terms,
+    resolve,
 )
+from winkube.api.selectors import LabelSelector, parse_label_selector
 from winkube.api.validation.problems import Problems
+from winkube.apiserver.continuation import make_token, open_token
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item
+from winkube.apiserver.options import parse_int
 from winkube.apiserver.served import Served
 
 _MAX_COUNT: Final = (1 << 31) - 1
@@ -47,14 +46,6 @@ class Selection:
     labels: LabelSelector
     fields: FieldSelector
 
-    @classmethod
-    def parse(cls, served: Served, query: Mapping[str, str], name: str = "") -> "Selection":
-        fields = parse_field_selector(query.get("fieldSelector", ""), served.kind)
-        if name:
-            by_name = parse_field_selector(f"metadata.name={name}", served.kind)
-            fields = FieldSelector((*fields.terms, *by_name.terms))
-        return cls(parse_label_selector(query.get("labelSelector", "")), fields)
-
     @property
     def everything(self) -> bool:
         return self.labels.empty and self.fields.empty
@@ -63,6 +54,30 @@ class Selection:
         if not self.labels.empty and not self.labels.matches(item.labels):
             return False
         return self.fields.empty or self.fields.matches(item.view)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionText:
+    """What a request selects, before its other options were looked at."""
+
+    labels: LabelSelector
+    terms: tuple[FieldText, ...]
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> "SelectionText":
+        for name in ("timeoutSeconds", "limit"):  # numbers are read first
+            parse_count(query.get(name))
+        labels = parse_label_selector(query.get("labelSelector", ""))
+        return cls(labels, read_terms(query.get("fieldSelector", "")))
+
+    def of(self, served: Served, name: str = "") -> Selection:
+        """Of the objects of a kind, or of one; fields the kind does not offer are refused."""
+        fields = resolve(self.terms, served.kind)
+        if name and fields.empty:
+            fields = resolve((FieldText("metadata.name", name, negated=False),), served.kind)
+        elif name and fields.exact("metadata.name") != name:
+            raise BadRequestError("fieldSelector metadata.name doesn't match requested name")
+        return Selection(self.labels, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +91,16 @@ class ListParams:
 
     @classmethod
     def parse(cls, namespace: str, query: Mapping[str, str]) -> "ListParams":
-        parse_count(query.get("timeoutSeconds", ""))  # which has to be a number all the same
-        return cls(
+        params = cls(
             namespace,
-            parse_count(query.get("limit", "")),
+            parse_count(query.get("limit")),
             query.get("continue", ""),
             query.get("resourceVersion", ""),
             query.get("resourceVersionMatch", ""),
             "sendInitialEvents" in query,
         )
+        _check_match(params)
+        return params
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +111,17 @@ class ListResult:
     remaining: int | None = None
 
 
-def parse_count(text: str) -> int:
-    if not text:
-        return 0
-    try:
-        return min(max(0, int(text)), _MAX_COUNT)
-    except ValueError:
-        raise BadRequestError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+def parse_count(text: str | None) -> int:
+    return 0 if text is None else min(max(0, parse_int(text)), _MAX_COUNT)
+
+
+def read_list(
+    served: Served, namespace: str, query: Mapping[str, str]
+) -> tuple[ListParams, Selection]:
+    """In upstream's order, so that the first of several faults is the one that is told."""
+    text = SelectionText.parse(query)
+    params = ListParams.parse(namespace, query)
+    return params, text.of(served)
 
 
 def parse_version(text: str) -> int:
@@ -123,9 +143,8 @@ def _listed_version(text: str) -> int:
 def find_items(served: Served, current: int, params: ListParams) -> tuple[list[Item], int]:
     """What a list is made of, and the version it is of; ``to_page`` makes it."""
     folder = served.folder(params.namespace)
-    _check_match(params)
     if params.token:
-        _open_token(params.token)
+        open_token(params.token)
         if params.version not in ("", "0"):
             raise BadRequestError("specifying resource version is not allowed when using continue")
         return _rest(served, folder, current, params.token)
@@ -162,7 +181,7 @@ _MATCHES: Final = ("Exact", "NotOlderThan", "")
 
 
 def _rest(served: Served, folder: str, current: int, token: str) -> tuple[list[Item], int]:
-    revision, start = _open_token(token)
+    revision, start = open_token(token)
     start_key = folder + start
     if revision < 0:  # the token of an inconsistent continuation
         revision = current
@@ -170,7 +189,7 @@ def _rest(served: Served, folder: str, current: int, token: str) -> tuple[list[I
         items = served.cache.items_at(folder, revision)
     except ExpiredError as error:
         expired = ExpiredError(_TOO_OLD)
-        expired.details = {"continue": _token(-1, start)}
+        expired.details = {"continue": make_token(-1, start)}
         raise expired from error
     return [item for item in items if item.key >= start_key], revision
 
@@ -189,25 +208,9 @@ def to_page(
         return ListResult(items, revision)
     page = items[: params.limit]
     folder = served.folder(params.namespace)
-    token = _token(revision, page[-1].key[len(folder) :] + "\0")
+    token = make_token(revision, page[-1].key[len(folder) :] + "\0")
     remaining = len(items) - params.limit if selection.everything else None
     return ListResult(page, revision, token, remaining)
-
-
-def _token(revision: int, start: str) -> str:
-    data = orjson.dumps({"v": "meta.k8s.io/v1", "rv": revision, "start": start})
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def _open_token(text: str) -> tuple[int, str]:
-    try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        token = orjson.loads(data)
-        return int(token["rv"]), str(token["start"])
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise BadRequestError(
-            "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"
-        ) from error
 
 
 def too_large(wanted: int, current: int, *, waits: bool = True) -> GatewayTimeoutError:

@@ -163,7 +163,7 @@ def check_version(version: str, where: str = "") -> None:
         raise UnexplainedError(f'{shown}strconv.ParseUint: parsing "{version}": invalid syntax')
 
 
-def require_identity(served: Served, new: JsonObject, item: Item) -> None:
+def require_identity(served: Served, new: JsonObject, item: Item, *, dry_run: bool = False) -> None:
     """Who replaces an object names it; a uid has to be the one it has."""
     metadata, kind = new["metadata"], served.kind
     require_name(new, item.name)
@@ -174,8 +174,10 @@ def require_identity(served: Served, new: JsonObject, item: Item) -> None:
     uid = metadata.get("uid")
     current = item.load()["metadata"].get("uid") if uid else None
     if uid != current and uid:
+        # Of a trial the store is not asked, which would know its own prefix.
+        place = item.key.removeprefix("/registry") if dry_run else item.key
         cause = (
-            f"StorageError: invalid object, Code: 4, Key: {item.key}, ResourceVersion: 0, "
+            f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
             "AdditionalErrorMsg: Precondition failed: "
             f"UID in precondition: {uid}, UID in object meta: {current}"
         )

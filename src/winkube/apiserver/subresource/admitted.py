@@ -1,8 +1,6 @@
 """Admission of what is not kept: connections, bindings, evictions, tokens, questions."""
 
 from winkube.api.errors import BadRequestError
-from winkube.api.fields import check_fields
-from winkube.api.schema import Schema
 from winkube.apiserver.admission.chain import Admission, Chain
 from winkube.apiserver.call import Call
 from winkube.apiserver.options import WriteOptions
@@ -29,14 +27,6 @@ async def admit_connection(admission: Chain, call: Call, fields: JsonObject) -> 
     await admission.ask_changers(request)
     await admission.ask_judges(request)
     return options
-
-
-def require_types(schema: Schema, call: Call, document: JsonObject) -> None:
-    """What is only acted on is read as closely as what is kept."""
-    kind = spoken_kind(call.served.kind, call.target.subresource)
-    error = check_fields(schema, kind, document).type_error(kind)
-    if error is not None:
-        raise error
 
 
 class Creation:

@@ -5,13 +5,14 @@ from typing import Final
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
+from winkube.api.go_text import quoted
 from winkube.api.meta import set_condition
-from winkube.apiserver.body import decode_typed, read_body
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.update import ModifiedError, store_update
-from winkube.apiserver.subresource.admitted import Creation, require_types
+from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.posted import read_posted
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -32,10 +33,7 @@ class Binding:
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb != "create":
             raise not_allowed()
-        options = WriteOptions.parse(call.user, call.query, "Create")
-        raw = await read_body(call.request)
-        binding = await decode_typed("Binding", "core", raw, call.request)
-        require_types(self._registry.schema, call, binding)
+        binding, options = await read_posted(self._registry, call)
         creation = Creation(self._registry.admission, call, binding, options)
         await creation.admit()
         metadata = binding["metadata"]
@@ -54,7 +52,7 @@ class Binding:
                     raise
             else:
                 break
-        return reply_json(SUCCESS, 201)
+        return reply_json(SUCCESS, 201, warnings=call.warnings)
 
     async def _bind(
         self, namespace: str, name: str, node: str, binding: JsonObject, options: WriteOptions
@@ -63,7 +61,7 @@ class Binding:
         item = get(served, namespace, name)
         pod = item.load()
         spec, metadata = pod["spec"], pod["metadata"]
-        _check(pod, name, binding)
+        _check(pod, name, binding, dry_run=options.dry_run)
         spec["nodeName"] = node
         notes = (binding.get("metadata") or {}).get("annotations") or {}
         if notes:
@@ -84,7 +82,7 @@ def _node(binding: JsonObject) -> str:
     faults = []
     if kind != "Node":
         supported = 'supported values: "Node", "<empty>"'
-        faults.append(f'target.kind: Unsupported value: "{kind}": {supported}')
+        faults.append(f"target.kind: Unsupported value: {quoted(kind)}: {supported}")
     if not node:
         faults.append("target.name: Required value")
     if faults:
@@ -92,20 +90,10 @@ def _node(binding: JsonObject) -> str:
     return str(node)
 
 
-def _check(pod: JsonObject, name: str, binding: JsonObject) -> None:
-    uid = (binding.get("metadata") or {}).get("uid")
-    spec, metadata = pod["spec"], pod["metadata"]
-    cause = ""
-    if uid and uid != metadata.get("uid"):
-        place = f"/registry/pods/{metadata.get('namespace', '')}/{name}"
-        raise ConflictError.of(
-            "pods",
-            name,
-            f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object "
-            f"meta: {metadata.get('uid')}",
-        )
-    if metadata.get("deletionTimestamp"):
+def _check(pod: JsonObject, name: str, binding: JsonObject, *, dry_run: bool) -> None:
+    _check_preconditions(pod["metadata"], name, binding["metadata"], dry_run=dry_run)
+    spec, cause = pod["spec"], ""
+    if pod["metadata"].get("deletionTimestamp"):
         cause = f"pod {name} is being deleted, cannot be assigned to a host"
     elif spec.get("nodeName"):
         cause = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
@@ -113,3 +101,20 @@ def _check(pod: JsonObject, name: str, binding: JsonObject) -> None:
         cause = f"pod {name} has non-empty .spec.schedulingGates"
     if cause:
         raise ConflictError.of("pods/binding", name, cause)
+
+
+def _check_preconditions(
+    metadata: JsonObject, name: str, said: JsonObject, *, dry_run: bool
+) -> None:
+    for what, key in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+        wanted, found = said.get(key), metadata.get(key)
+        if wanted and wanted != found:
+            # Of a trial the store is not asked, which would know its own prefix.
+            place = f"{'' if dry_run else '/registry'}/pods/{metadata.get('namespace', '')}/{name}"
+            raise ConflictError.of(
+                "pods",
+                name,
+                f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
+                f"AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, "
+                f"{what} in object meta: {found}",
+            )

@@ -8,7 +8,7 @@ from winkube.api.errors import BadRequestError
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.kubelet import Kubelets, pick_container
-from winkube.apiserver.options import parse_bool
+from winkube.apiserver.options import parse_flag
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.streaming import proxy_stream
 from winkube.apiserver.subresource.admitted import admit_connection
@@ -85,4 +85,4 @@ def _port(text: str) -> int:
 
 
 def _asked(value: str | None) -> bool:
-    return value is not None and parse_bool(value)
+    return value is not None and parse_flag(value)

@@ -5,18 +5,25 @@ from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError, ConflictError, InternalError
+from winkube.api.errors import (
+    BadRequestError,
+    ConflictError,
+    InternalError,
+    InvalidError,
+    UnexplainedError,
+)
 from winkube.api.meta import is_deleting, set_condition
 from winkube.api.selectors import from_label_selector
-from winkube.apiserver.body import decode_typed, read_body
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed, reply_json
+from winkube.apiserver.delete_options import DeleteOptions
 from winkube.apiserver.item import Item
-from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.options import WriteOptions, every
 from winkube.apiserver.registry.core import Registry, get
-from winkube.apiserver.registry.delete import DeleteOptions, delete
+from winkube.apiserver.registry.delete import delete
 from winkube.apiserver.registry.update import ModifiedError, store_update
 from winkube.apiserver.served import Served
-from winkube.apiserver.subresource.admitted import Creation, require_types
+from winkube.apiserver.subresource.admitted import Creation
 from winkube.apiserver.subresource.binding import SUCCESS
 from winkube.apiserver.subresource.budget import (
     being_processed,
@@ -24,6 +31,7 @@ from winkube.apiserver.subresource.budget import (
     may_go_free,
     spend,
 )
+from winkube.apiserver.subresource.posted import read_posted
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -36,11 +44,19 @@ _TOO_MANY: Final = (
 
 def _options(document: JsonObject, call: Call) -> DeleteOptions:
     """How to delete, as the body says; the request itself can also ask for nothing to happen."""
-    said = document.get("deleteOptions") or {}
-    asked = call.query.get("dryRun")
-    if said and asked and not said.get("dryRun"):
-        said = {**said, "dryRun": [asked]}
-    return DeleteOptions.parse(said, call.query)
+    said, asked = document.get("deleteOptions") or {}, every(call.query, "dryRun")
+    inner = said.get("dryRun") or []
+    if inner and asked and inner != asked:
+        lists = " and ".join(f"[{' '.join(each)}]" for each in (asked, inner))
+        raise UnexplainedError(f"Non-matching dry-run options in request and content: {lists}")
+    if said.get("ignoreStoreReadErrorWithClusterBreakingPotential"):
+        problems = Problems()
+        path = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential"
+        problems.invalid(
+            path, True, "can not be set for pod eviction, try after removing the option"
+        )
+        raise InvalidError.of("Eviction", call.place[1], problems.causes, group="policy")
+    return DeleteOptions.of_body({**said, "dryRun": inner or asked})
 
 
 class _AmbiguousBudgetError(InternalError):
@@ -54,20 +70,16 @@ class Eviction:
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb != "create":
             raise not_allowed()
-        raw = await read_body(call.request)
-        document = await decode_typed("Eviction", "policy", raw, call.request)
-        require_types(self._registry.schema, call, document)
-        options = _options(document, call)
-        write = WriteOptions(call.user, dry_run=options.dry_run)
+        document, write = await read_posted(self._registry, call)
         creation = Creation(self._registry.admission, call, document, write)
         await creation.admit()
         if document["metadata"].get("name") != call.place[1]:
             raise BadRequestError("name in URL does not match name in Eviction object")
-        get(call.served, *call.place)
-        await creation.validate()
         options = _options(document, call)
+        write.dry_run = options.dry_run
+        await creation.validate()
         await self._evict(call, options, write)
-        return reply_json(SUCCESS, 201)
+        return reply_json(SUCCESS, 201, warnings=call.warnings)
 
     async def _evict(self, call: Call, options: DeleteOptions, write: WriteOptions) -> None:
         item = get(call.served, *call.place)
@@ -82,6 +94,7 @@ class Eviction:
             options = replace(options, resource_version=str(item.revision))
         try:
             options = await self._mark(call, options, write)
+            options.check()
             # Who is asked about evictions is not asked about the deletion.
             await delete(self._registry, call.served, call.place, options, write, asks=False)
         except ConflictError:

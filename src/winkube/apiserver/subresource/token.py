@@ -1,25 +1,24 @@
 """serviceaccounts/token: a bound token for an account (TokenRequest)."""
 
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
-from winkube.api.errors import BadRequestError, Cause, ConflictError, InvalidError, NotFoundError
+from winkube.api.errors import BadRequestError, ConflictError, InvalidError, NotFoundError
+from winkube.api.validation.problems import Problems
 from winkube.apiserver.admission.node_token import NodeTokens
 from winkube.apiserver.auth.authz import Authorizer
 from winkube.apiserver.auth.token import Binding, TokenAuthority
-from winkube.apiserver.body import decode, read_body, require_object
 from winkube.apiserver.call import Call, not_allowed, reply_json
-from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.subresource.admitted import Creation
+from winkube.apiserver.subresource.posted import read_posted
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 _GROUP: Final = "authentication.k8s.io"
 _SHORTEST: Final = 600
 _LONGEST: Final = 1 << 32
-_DEFAULT: Final = 3600
 _BINDABLE: Final = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 
 
@@ -27,60 +26,53 @@ class Token:
     def __init__(self, tokens: TokenAuthority, registry: Registry, authorizer: Authorizer) -> None:
         self._tokens = tokens
         self._nodes = NodeTokens(registry.resources, authorizer)
+        self._registry = registry
         self._resources = registry.resources
         self._admission = registry.admission
 
     async def handle(self, call: Call) -> web.StreamResponse:
         if call.verb != "create":
             raise not_allowed()
-        raw = await read_body(call.request)
-        content_type = call.request.headers.get("Content-Type", "")
-        request = require_object(await decode(raw, content_type)) if raw.strip() else {}
-        _check_types(request.get("spec") or {})
-        write = WriteOptions.parse(call.user, call.query, "Create")
+        request, write = await read_posted(self._registry, call)
         creation = Creation(self._admission, call, request, write)
         await creation.admit()
-        spec = request.get("spec") or {}
+        spec, metadata = request["spec"], request["metadata"]
         self._nodes.check(call.user, call.place, spec)
-        metadata = request.get("metadata") or {}
-        _check_place(call, metadata)
+        _check_name(call.target.name, metadata)
         account = get(call.served, *call.place).load()
         _check_uid(account, metadata.get("uid"))
-        seconds = _seconds(spec)
-        binding = self._binding(account, spec.get("boundObjectRef"))
-        audiences = spec.get("audiences") or [self._tokens.issuer]
-        token, expires = self._tokens.issue(binding, audiences, seconds)
-        request["metadata"] = {
-            "name": call.target.name,
-            "namespace": call.target.namespace,
-            "uid": account["metadata"]["uid"],
-            "creationTimestamp": to_rfc3339(expires - seconds),
-        }
-        request["spec"] = {
-            "boundObjectRef": None,
-            **spec,
-            "audiences": audiences,
-            "expirationSeconds": seconds,
-        }
-        request["status"] = {"token": "", "expirationTimestamp": None}
+        self._complete(request, account)
+        _check_seconds(spec["expirationSeconds"])
         await creation.validate()
-        status = {"token": token, "expirationTimestamp": to_rfc3339(expires)}
-        answer = {name: request[name] for name in ("kind", "apiVersion", "metadata", "spec")}
-        return reply_json({**answer, "status": status}, 201)
+        binding = self._binding(account, spec.get("boundObjectRef"))
+        token, expires = self._tokens.issue(binding, spec["audiences"], spec["expirationSeconds"])
+        request["status"] = {"token": token, "expirationTimestamp": to_rfc3339(expires)}
+        return reply_json(request, 201, warnings=call.warnings)
+
+    def _complete(self, request: JsonObject, account: JsonObject) -> None:
+        """What the request leaves open, and what is not for it to say."""
+        metadata, spec = request["metadata"], request["spec"]
+        metadata.setdefault("name", account["metadata"]["name"])
+        metadata["uid"] = account["metadata"]["uid"]
+        metadata["creationTimestamp"] = to_rfc3339(self._registry.clock.now())
+        spec["audiences"] = spec.get("audiences") or [self._tokens.issuer]
+        request["status"] = {"token": "", "expirationTimestamp": None}
 
     def _binding(self, account: JsonObject, ref: JsonObject | None) -> Binding:
         metadata = account["metadata"]
         namespace = metadata["namespace"]
         plain = Binding(namespace, (metadata["name"], metadata["uid"]))
-        if not ref:
+        if ref is None:
             return plain
-        kind, name = ref.get("kind", ""), ref.get("name", "")
-        plural = _BINDABLE.get(kind)
-        if plural is None:
-            group, _, version = str(ref.get("apiVersion") or "").rpartition("/")
+        kind, name = ref.get("kind") or "", ref.get("name") or ""
+        group, version = _parsed(ref.get("apiVersion") or "")
+        plural = "" if group else _BINDABLE.get(kind)
+        if not plural:
             raise BadRequestError(
                 f"cannot bind token to object of type {group}/{version}, Kind={kind}"
             )
+        if not name:
+            raise BadRequestError("Name parameter required.")
         served = self._resources.core(plural)
         item = served.cache.get(served.key(namespace if kind != "Node" else "", name))
         if item is None:
@@ -119,18 +111,21 @@ class Token:
         return None if item is None else (item.name, item.load()["metadata"]["uid"])
 
 
-def _check_place(call: Call, metadata: JsonObject) -> None:
-    """What the body says about itself must be what the path says."""
-    namespace, name = call.place
-    if metadata.get("namespace") not in (None, "", namespace):
-        raise BadRequestError(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+def _parsed(api_version: str) -> tuple[str, str]:
+    """Group and version; neither, if it is no version at all."""
+    group, _, version = api_version.partition("/")
+    if not version:
+        group, version = "", group
+    return ("", "") if "/" in version else (group, version)
+
+
+def _check_name(name: str, metadata: JsonObject) -> None:
     said = metadata.get("name")
-    if said not in (None, "", name):
-        text = f'Invalid value: "{said}": must match the service account name if specified'
-        cause = Cause("FieldValueInvalid", text, "metadata.name")
-        raise InvalidError.of("TokenRequest", name, [cause], group=_GROUP)
+    if said and said != name:
+        problems = Problems()
+        text = "must match the service account name if specified"
+        problems.invalid("metadata.name", said, text)
+        raise InvalidError.of("TokenRequest", name, problems.causes, group=_GROUP)
 
 
 def _check_uid(account: JsonObject, said: str | None) -> None:
@@ -143,32 +138,11 @@ def _check_uid(account: JsonObject, said: str | None) -> None:
         raise ConflictError.of("TokenRequest", metadata["name"], text, group=_GROUP)
 
 
-def _check_types(spec: Any) -> None:
-    problem = ""
-    if not isinstance(spec, dict):
-        problem = "spec: an object is expected"
-    elif not isinstance(spec.get("expirationSeconds") or 0, int):
-        problem = "spec.expirationSeconds: a number is expected"
-    elif not isinstance(spec.get("boundObjectRef") or {}, dict):
-        problem = "spec.boundObjectRef: an object is expected"
-    else:
-        audiences = spec.get("audiences") or []
-        if not isinstance(audiences, list) or not all(isinstance(a, str) for a in audiences):
-            problem = "spec.audiences: a list of strings is expected"
-    if problem:
-        raise BadRequestError(f"TokenRequest cannot be handled: {problem}")
-
-
-def _seconds(spec: JsonObject) -> int:
-    seconds = int(spec.get("expirationSeconds") or _DEFAULT)
-    problem = ""
+def _check_seconds(seconds: int) -> None:
+    problems, path = Problems(), "spec.expirationSeconds"
     if seconds < _SHORTEST:
-        problem = "may not specify a duration less than 10 minutes"
+        problems.invalid(path, seconds, "may not specify a duration less than 10 minutes")
     elif seconds > _LONGEST:
-        problem = "may not specify a duration larger than 2^32 seconds"
-    if problem:
-        cause = Cause(
-            "FieldValueInvalid", f"Invalid value: {seconds}: {problem}", "spec.expirationSeconds"
-        )
-        raise InvalidError.of("TokenRequest", "", [cause], group=_GROUP)
-    return seconds
+        problems.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")
+    if problems:
+        raise InvalidError.of("TokenRequest", "", problems.causes, group=_GROUP)
