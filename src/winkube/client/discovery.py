@@ -1,8 +1,11 @@
 """Which resources a server has, from its discovery documents."""
 
+import asyncio
+import math
 from dataclasses import dataclass, field
 
 from winkube.api.errors import ApiError
+from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 from winkube.client.resource import Resource
 from winkube.client.rest import ApiClient
@@ -39,6 +42,28 @@ async def survey(client: ApiClient) -> Discovery:
         except ApiError:
             found.silent.append(version)
     return found
+
+
+class Surveyor:
+    """One survey for all who ask at about the same time: thousands may, and each is long."""
+
+    def __init__(self, client: ApiClient, clock: Clock, seconds: float = 1.0) -> None:
+        self._client = client
+        self._clock = clock
+        self._seconds = seconds
+        self._lock = asyncio.Lock()
+        self._begun = -math.inf
+        self._found = Discovery([])
+
+    async def survey(self) -> Discovery:
+        """Begun after this was asked for, or hardly before."""
+        asked = self._clock.monotonic()
+        async with self._lock:
+            if self._begun < asked - self._seconds or self._found.silent:
+                begun = self._clock.monotonic()
+                self._found = await survey(self._client)
+                self._begun = begun
+            return self._found
 
 
 def parse_resources(document: JsonObject) -> list[ServedResource]:

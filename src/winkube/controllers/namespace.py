@@ -13,7 +13,7 @@ from winkube.api.errors import ApiError, MethodNotAllowedError, NotFoundError
 from winkube.api.meta import is_deleting, name_of, set_condition
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
-from winkube.client.discovery import ServedResource, survey
+from winkube.client.discovery import ServedResource, Surveyor
 from winkube.client.errors import TransportError
 from winkube.client.resource import NAMESPACES, PODS, Resource
 from winkube.controllers.controller import Context, Controller
@@ -131,6 +131,7 @@ class NamespaceController(Controller):
         super().__init__(context)
         self._namespaces = self.follow(NAMESPACES)
         self._attempts: dict[str, int] = {}
+        self._surveyor = Surveyor(self.client, self.clock)
 
     async def reconcile(self, key: str) -> None:
         namespace = self._namespaces.get(key)
@@ -149,7 +150,7 @@ class NamespaceController(Controller):
         self.queue.add_after(key, RETRY.delay(attempt))
 
     async def _empty(self, namespace: str) -> Sweep:
-        found = await survey(self.client)
+        found = await self._surveyor.survey()
         sweep = Sweep(silent=found.silent)
         for entry in _pods_first(found.resources):
             try:
