@@ -1,7 +1,7 @@
 """The kind table: every built-in resource at its stable version, as upstream serves it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from winkube.api.schema import Gvk, Schema
@@ -23,19 +23,22 @@ class Kind:
     categories: tuple[str, ...] = ()
     subresources: frozenset[str] = frozenset()
     verbs: tuple[str, ...] = ALL_VERBS
+    # Made of the others once: every request asks for them many times.
+    gvk: Gvk = field(init=False, compare=False, repr=False)
+    api_version: str = field(init=False, compare=False, repr=False)
+    # As error messages name it: ``deployments.apps``.
+    group_resource: str = field(init=False, compare=False, repr=False)
 
-    @property
-    def gvk(self) -> Gvk:
-        return (self.group, self.version, self.kind)
+    def __post_init__(self) -> None:
+        version, resource = self.version, self.plural
+        if self.group:
+            version, resource = f"{self.group}/{version}", f"{resource}.{self.group}"
+        object.__setattr__(self, "gvk", (self.group, self.version, self.kind))
+        object.__setattr__(self, "api_version", version)
+        object.__setattr__(self, "group_resource", resource)
 
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def group_resource(self) -> str:
-        """As error messages name it: ``deployments.apps``."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+    def __hash__(self) -> int:
+        return hash(self.gvk)
 
 
 class KindTable:

@@ -4,6 +4,7 @@ The bytes are what clients receive. They are parsed only when somebody needs the
 selectors need is kept after the first time; the parsed object is not.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, TypedDict, cast
 
 import msgspec
@@ -65,6 +66,7 @@ class _View(TypedDict, total=False):
 
 
 _VIEW: Final = msgspec.json.Decoder(_View)
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Item:
@@ -103,6 +105,20 @@ def _seen(data: bytes) -> JsonObject:
     metadata.setdefault("namespace", "")
     metadata["labels"] = metadata.get("labels") or {}
     return view
+
+
+def fields_of(data: bytes) -> dict[str, bytes]:
+    """An object's fields as text: who changes a few of many need not read and write the rest."""
+    return {name: bytes(text) for name, text in _FIELDS.decode(data).items()}
+
+
+def read_field(fields: Mapping[str, bytes], name: str) -> Any:
+    return orjson.loads(fields.get(name, b"null"))
+
+
+def made_of(fields: Mapping[str, bytes]) -> JsonObject:
+    """An object to be written: its fields are not for reading."""
+    return {name: orjson.Fragment(text) for name, text in fields.items()}
 
 
 def with_revision(data: bytes, revision: int) -> bytes:

@@ -1,5 +1,6 @@
 """The kinds that subresources speak: an object of its own, or the options of a connection."""
 
+import functools
 from typing import Any, Final
 
 from winkube.api.errors import BadRequestError
@@ -38,6 +39,7 @@ def subresource_kind(kind: Kind, subresource: str) -> tuple[str, str, str]:
     return _SPEAKS.get((kind.plural, subresource), kind.gvk)
 
 
+@functools.cache
 def spoken_kind(kind: Kind, subresource: str) -> Kind:
     """The parent's own, or one that is not kept anywhere."""
     group, version, name = subresource_kind(kind, subresource)

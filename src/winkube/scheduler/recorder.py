@@ -27,7 +27,8 @@ FLOW_LIMIT: Final = 5_000
 REMEMBERED: Final = 8192
 FINISH_SECONDS: Final = 360.0
 NOTE_LIMIT: Final = 1024
-WRITERS: Final = 4
+# One: while many pods are placed, the server has better to do than to note it.
+WRITERS: Final = 1
 
 log = logging.getLogger(__name__)
 

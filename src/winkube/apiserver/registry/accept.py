@@ -47,6 +47,9 @@ class PatchNotes:
         return ["yaml: unmarshal errors:" + "".join(f"\n  {line}" for line in self.remarks)]
 
 
+_NOTHING_SAID: Final = PatchNotes()
+
+
 def accept(
     schema: Schema,
     kind: Kind,
@@ -60,7 +63,7 @@ def accept(
 
     ``raw`` is the text it was read from, ``patch`` what is known about the patch that made it.
     """
-    notes = patch or PatchNotes()
+    notes = patch or _NOTHING_SAID
     document = {} if document is None else document
     fault = header_fault(document)
     if fault is not None:

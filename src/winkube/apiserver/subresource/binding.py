@@ -1,5 +1,6 @@
 """pods/binding: the scheduler's word, said once."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import web
@@ -8,9 +9,10 @@ from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
 from winkube.api.go_text import quoted
 from winkube.api.meta import set_condition
 from winkube.apiserver.call import Call, not_allowed, reply_json
+from winkube.apiserver.item import fields_of, made_of, read_field
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, get
-from winkube.apiserver.registry.update import ModifiedError, store_update
+from winkube.apiserver.registry.update import ModifiedError, modified
 from winkube.apiserver.subresource.admitted import Creation
 from winkube.apiserver.subresource.posted import read_posted
 from winkube.base.clock import to_rfc3339
@@ -59,13 +61,20 @@ class Binding:
     ) -> None:
         served = self._registry.resources.core("pods")
         item = get(served, namespace, name)
-        pod = item.load()
-        spec, metadata = pod["spec"], pod["metadata"]
-        _check(pod, name, binding, dry_run=options.dry_run)
-        spec["nodeName"] = node
+        fields = fields_of(item.data)
+        metadata, spec = fields_of(fields["metadata"]), fields_of(fields["spec"])
+        _check_preconditions(metadata, name, binding["metadata"], dry_run=options.dry_run)
+        _check(metadata, spec, name)
+        if options.dry_run:
+            return
+        pod = made_of(fields)
+        pod["metadata"] = made_of(metadata)
+        pod["spec"] = {**made_of(spec), "nodeName": node}
+        pod["status"] = read_field(fields, "status") or {}
         notes = (binding.get("metadata") or {}).get("annotations") or {}
         if notes:
-            metadata["annotations"] = {**(metadata.get("annotations") or {}), **notes}
+            kept = read_field(metadata, "annotations") or {}
+            pod["metadata"]["annotations"] = {**kept, **notes}
         now = to_rfc3339(self._registry.clock.now())
         condition = {
             "type": "PodScheduled",
@@ -73,7 +82,8 @@ class Binding:
             "lastProbeTime": None,
         }
         set_condition(pod, condition, now)
-        await store_update(self._registry, served, item, pod, options)
+        if await self._registry.storage.update(served, item, pod) is None:
+            raise modified(served, name)
 
 
 def _node(binding: JsonObject) -> str:
@@ -90,27 +100,28 @@ def _node(binding: JsonObject) -> str:
     return str(node)
 
 
-def _check(pod: JsonObject, name: str, binding: JsonObject, *, dry_run: bool) -> None:
-    _check_preconditions(pod["metadata"], name, binding["metadata"], dry_run=dry_run)
-    spec, cause = pod["spec"], ""
-    if pod["metadata"].get("deletionTimestamp"):
+def _check(metadata: Mapping[str, bytes], spec: Mapping[str, bytes], name: str) -> None:
+    cause = ""
+    if read_field(metadata, "deletionTimestamp"):
         cause = f"pod {name} is being deleted, cannot be assigned to a host"
-    elif spec.get("nodeName"):
-        cause = f'pod {name} is already assigned to node "{spec["nodeName"]}"'
-    elif spec.get("schedulingGates"):
+    elif node := read_field(spec, "nodeName"):
+        cause = f'pod {name} is already assigned to node "{node}"'
+    elif read_field(spec, "schedulingGates"):
         cause = f"pod {name} has non-empty .spec.schedulingGates"
     if cause:
         raise ConflictError.of("pods/binding", name, cause)
 
 
 def _check_preconditions(
-    metadata: JsonObject, name: str, said: JsonObject, *, dry_run: bool
+    metadata: Mapping[str, bytes], name: str, said: JsonObject, *, dry_run: bool
 ) -> None:
     for what, key in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
-        wanted, found = said.get(key), metadata.get(key)
-        if wanted and wanted != found:
+        wanted = said.get(key)
+        found = read_field(metadata, key) if wanted else None
+        if wanted != found and wanted:
             # Of a trial the store is not asked, which would know its own prefix.
-            place = f"{'' if dry_run else '/registry'}/pods/{metadata.get('namespace', '')}/{name}"
+            prefix = "" if dry_run else "/registry"
+            place = f"{prefix}/pods/{read_field(metadata, 'namespace')}/{name}"
             raise ConflictError.of(
                 "pods",
                 name,

@@ -15,7 +15,7 @@ from typing import Any, Final
 from winkube.api.patch import json_patch
 from winkube.base.types import JsonObject
 from winkube.rules.admission.cluster import Cluster, World
-from winkube.rules.admission.judge import Judge, Verdict
+from winkube.rules.admission.judge import NOTHING_SAID, Judge, Verdict
 from winkube.rules.admission.memory import Memory, key_of
 from winkube.rules.admission.mode import Mode, unknown_mode
 from winkube.rules.admission.place import Operation, plan_placing
@@ -74,8 +74,7 @@ class _Bench:
 
     def __init__(self, cluster: Cluster) -> None:
         self.judge = Judge(cluster)
-        # By the whole text, which is quick; and by what counts, where token volumes have
-        # names of their own in every pod.
+        # By the whole text, which is quick; and by what counts.
         self.asked: Memory[Verdict] = Memory()
         self.verdicts: Memory[Verdict] = Memory()
         self.plans: Memory[tuple[Operation, ...]] = Memory()
@@ -113,7 +112,7 @@ class WindowsAdmission:
         if not is_told and not (mode.enforces and _is_enforced(question)):
             return _NOTHING
         subject = _subject(question)
-        if subject is None or not self._is_windows(subject) or not _is_news(question, subject):
+        if subject is None or not _is_news(question, subject):
             return _NOTHING
         verdict = self._verdict(question, subject, mode)
         if mode.enforces and verdict.errors and _is_enforced(question):
@@ -123,10 +122,18 @@ class WindowsAdmission:
     def _verdict(self, question: Question, subject: Subject, mode: Mode) -> Verdict:
         cluster = self._world.cluster()
         if mode.mutates and question.resource != PODS:
+            if not self._is_windows(subject):
+                return NOTHING_SAID
             question, subject = self._placed(question, subject)
         document, classes, key = self._asked(question, subject)
         bench = self._bench(subject, cluster)
-        return bench.asked.recall(key, lambda: bench.hear(as_written(document, subject), classes))
+
+        def hear() -> Verdict:
+            if not self._is_windows(subject):
+                return NOTHING_SAID
+            return bench.hear(as_written(document, subject), classes)
+
+        return bench.asked.recall(key, hear)
 
     def _placed(self, question: Question, subject: Subject) -> tuple[Question, Subject]:
         """A template as its pods will be."""

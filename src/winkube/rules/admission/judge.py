@@ -25,6 +25,9 @@ class Verdict:
     errors: tuple[str, ...] = ()
 
 
+NOTHING_SAID: Final = Verdict()
+
+
 class Judge:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
