@@ -8,7 +8,7 @@ def tune_collector() -> None:
 
     What is there now, such as modules and schemas, lives as long as the process: it is not looked
     at again. Without this every few hundred parsed objects cost a walk through all that is cached.
+    No last collection before that: it would copy pages that a fork shares with its parent.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)

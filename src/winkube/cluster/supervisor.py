@@ -179,8 +179,6 @@ class Supervisor:
                 os.close(running.pidfd)
             redirect_output(self._config.logs / f"{component.log_name or component.name}.log")
             setproctitle.setproctitle(f"winkube: {self._config.cluster} {component.name}")
-            # gRPC's fork handlers crash children of a process with gRPC threads; ours exec at once.
-            os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
             _set_niceness(_URGENT_NICENESS if component.urgent else 0)
             if component.network:
                 netns.enter_netns(netns.netns_path(component.network))

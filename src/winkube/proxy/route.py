@@ -7,8 +7,9 @@ after a crash. Usable alone where pods have to be reachable without running any 
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from pathlib import Path
 from typing import Final
 
 from winkube.aio.command import run
@@ -23,6 +24,9 @@ from winkube.proxy.service import first_ipv4
 ROUTE_PROTOCOL: Final = 174
 _CHECK_SECONDS: Final = 10.0
 _KEY: Final = "routes"
+TABLE: Final = Path("/proc/self/net/route")
+# Makes the routes as wanted; says whether anything was to be done.
+Change = Callable[[Mapping[str, str]], Awaitable[bool]]
 log = logging.getLogger(__name__)
 
 
@@ -72,6 +76,7 @@ class NodeRoutes:
         self.ready = asyncio.Event()
         self._nodes, self._own = nodes, own
         self._queue: WorkQueue[str] = WorkQueue()
+        self._table = RouteTable()
         nodes.on_change(self._on_node)
 
     async def run(self) -> None:
@@ -85,12 +90,7 @@ class NodeRoutes:
             self._queue.add(_KEY)
 
     async def _sync(self, key: str) -> None:
-        wanted = plan_routes(self._nodes.list(), self._own)
-        commands = plan_route_commands(wanted, await _present_routes())
-        if commands:
-            text = "\n".join(commands) + "\n"
-            await run(["ip", "-force", "-batch", "-"], stdin=text.encode())
-            log.info("routes changed", extra={"commands": commands})
+        await self._table.ensure(plan_routes(self._nodes.list(), self._own))
         self.ready.set()
         self._queue.add_after(key, _CHECK_SECONDS)
 
@@ -111,6 +111,31 @@ class PodRoutes:
 
 def _facts(node: JsonObject | None) -> tuple[str | None, IPv4Network | None]:
     return (None, None) if node is None else (node_address(node), pod_range(node))
+
+
+class RouteTable:
+    """Ours among the kernel's routes."""
+
+    def __init__(self, shown: Path = TABLE, change: Change | None = None) -> None:
+        self._shown = shown
+        self._change = change or _change
+        # What was wanted, and the table when nothing was missing from it.
+        self._settled: tuple[Mapping[str, str], bytes] | None = None
+
+    async def ensure(self, wanted: Mapping[str, str]) -> None:
+        # It does not say whose a route is, but it shows without a program that none has changed.
+        found = wanted, self._shown.read_bytes()
+        if found != self._settled:
+            self._settled = None if await self._change(wanted) else found
+
+
+async def _change(wanted: Mapping[str, str]) -> bool:
+    commands = plan_route_commands(wanted, await _present_routes())
+    if commands:
+        text = "\n".join(commands) + "\n"
+        await run(["ip", "-force", "-batch", "-"], stdin=text.encode())
+        log.info("routes changed", extra={"commands": commands})
+    return bool(commands)
 
 
 async def _present_routes() -> dict[str, str]:

@@ -1,5 +1,8 @@
+from collections.abc import Mapping
+from pathlib import Path
+
 from winkube.base.types import JsonObject
-from winkube.proxy.route import plan_route_commands, plan_routes, pod_range
+from winkube.proxy.route import RouteTable, plan_route_commands, plan_routes, pod_range
 
 
 def node(name: str, cidr: str | None, address: str | None) -> JsonObject:
@@ -55,3 +58,25 @@ def test_a_node_whose_address_is_none_gets_no_route() -> None:
             "status": {"addresses": [{"type": "InternalIP", "address": address}]},
         }
         assert plan_routes([node], "lin-1") == {}
+
+
+async def test_routes_are_asked_for_again_only_after_a_change(tmp_path: Path) -> None:
+    shown, asked = tmp_path / "route", list[Mapping[str, str]]()
+    shown.write_text("a")
+    missing = [True, False]
+
+    async def change(wanted: Mapping[str, str]) -> bool:
+        asked.append(wanted)
+        return missing.pop(0) if missing else False
+
+    table = RouteTable(shown, change)
+    one, two = {"10.244.1.0/24": "172.30.0.12"}, {"10.244.2.0/24": "172.30.0.13"}
+    for _ in range(4):
+        await table.ensure(one)
+    assert len(asked) == 2, "once to make them and once to see that they are there"
+    shown.write_text("b")  # somebody else's doing, perhaps to ours
+    for _ in range(2):
+        await table.ensure(one)
+    assert len(asked) == 3
+    await table.ensure(two)
+    assert asked[3:] == [two]

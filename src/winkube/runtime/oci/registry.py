@@ -6,10 +6,12 @@ only when its digest is right.
 
 import asyncio
 import base64
+import functools
 import json
 import logging
 import os
 import re
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -189,9 +191,20 @@ async def _check(response: aiohttp.ClientResponse) -> None:
 @asynccontextmanager
 async def open_session() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession(
-        timeout=_TIMEOUT, trust_env=True, auto_decompress=False
+        timeout=_TIMEOUT,
+        trust_env=True,
+        auto_decompress=False,
+        connector=aiohttp.TCPConnector(ssl=public_context()),
     ) as session:
         yield session
+
+
+@functools.cache
+def public_context() -> ssl.SSLContext:
+    """The machine's certificate authorities; aiohttp's own context has none in our processes."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(("http/1.1",))
+    return context
 
 
 def parse_document(data: bytes, name: str) -> Any:
