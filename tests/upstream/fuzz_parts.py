@@ -71,8 +71,7 @@ def _scale(choose: random.Random, schema: Schema, sample: Sample) -> list[Step]:
         "metadata": {"name": sample.called, "namespace": "{ns}"},
         "spec": {"replicas": choose.choice((0, 1, 3))},
     }
-    steps = _writes(choose, schema, f"{sample.item}/scale", ("autoscaling", "v1", "Scale"), good)
-    return [step for step in steps if step.type != APPLY]  # which winkube does not do to a scale
+    return _writes(choose, schema, f"{sample.item}/scale", ("autoscaling", "v1", "Scale"), good)
 
 
 _POSTED: Final[dict[str, tuple[tuple[str, str, Json], ...]]] = {

@@ -5,6 +5,8 @@ always written; quantities get their canonical form.
 """
 
 import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from winkube.api.fields import NEWLINES
@@ -14,12 +16,35 @@ from winkube.api.schema import Definition, Schema, Shape, Type
 from winkube.api.written import written
 from winkube.base.types import JsonObject
 
+# Where an empty list or map was taken out that is told from none, and what it was.
+Emptied = tuple[JsonObject, str, Any]
 
-def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> None:
-    """In place; values of a wrong type are left alone, ``check_fields`` has refused them."""
+
+def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> list[Emptied]:
+    """In place; values of a wrong type are left alone, ``check_fields`` has refused them.
+
+    Until it is stored, an object knows lists given empty from those not given, where they are
+    always written, and inside what is compared as a whole.
+    """
     definition = schema.for_kind(kind.gvk)
+    emptied: list[Emptied] = []
     if definition is not None:
-        _trip_object(definition, obj)
+        _trip_object(definition, obj, emptied, _GRANULAR)
+    return emptied
+
+
+@contextmanager
+def as_given(emptied: list[Emptied]) -> Iterator[None]:
+    """With the lists that were given empty."""
+    before = [(holder, key, holder.get(key, ...)) for holder, key, _ in emptied]
+    for holder, key, value in emptied:
+        holder[key] = value
+    yield
+    for holder, key, value in before:
+        if value is ...:
+            del holder[key]
+        else:
+            holder[key] = value
 
 
 def complete_status(schema: Schema, kind: Kind, obj: JsonObject) -> None:
@@ -29,7 +54,7 @@ def complete_status(schema: Schema, kind: Kind, obj: JsonObject) -> None:
     if shape is None or shape.definition is None or definition is None:
         return
     if obj.get("status") is not None:
-        _trip_object(shape.definition, obj["status"])
+        _trip_object(shape.definition, obj["status"], [], _GRANULAR)
     elif any(key == "status" for key, _ in definition.always):
         obj["status"] = zero_of(shape)
 
@@ -41,19 +66,25 @@ _ZERO: Final = {
 }  # fmt: skip
 
 
-# Lists whose being empty is not the same as their being absent: validation refuses them so.
+# Lists whose being empty is not the same as their being absent: validation refuses them so, or,
+# of managers, it says that there shall be none.
 _TELLING: Final = frozenset(
     {
         ("EphemeralContainer", "ports"),
         ("EphemeralContainer", "resizePolicy"),
         ("HPAScalingRules", "policies"),
         ("IngressSpec", "rules"),
+        ("ObjectMeta", "managedFields"),
         ("PersistentVolumeSpec", "capacity"),
         ("PodFailurePolicyOnExitCodesRequirement", "values"),
         ("PodSecurityContext", "supplementalGroups"),
         ("ResourceRequirements", "claims"),
     }
 )
+# How upstream's library compares what is at some place: field by field, as a whole, or, in a list
+# of that, as Go does, which knows empty from absent.
+_GRANULAR, _WHOLE, _IN_LIST = 0, 1, 2
+_MERGED: Final = ("map", "set")
 # What a round trip leaves as it is.
 _PLAIN: Final = frozenset(Type) - {
     Type.OBJECT, Type.LIST, Type.MAP, Type.QUANTITY, Type.BYTES,
@@ -68,7 +99,9 @@ def _canonical(shape: Shape, value: Any) -> Any:
     return NEWLINES.sub("", value)
 
 
-def _trip_object(definition: Definition, obj: JsonObject) -> None:
+def _trip_object(
+    definition: Definition, obj: JsonObject, emptied: list[Emptied], depth: int
+) -> None:
     properties = definition.properties
     doomed = []
     for key, value in obj.items():
@@ -79,9 +112,10 @@ def _trip_object(definition: Definition, obj: JsonObject) -> None:
         kind = type(value)
         if (kind is dict or kind is list) and shape.type is not Type.BYTES:
             if value or shape.item is None:
-                _trip_value(shape, value)
+                _trip_value(shape, value, emptied, depth)
             elif (definition.go_name, key) not in _TELLING:
                 doomed.append(key)
+                emptied.extend(_told(definition, obj, key, depth))
         elif not value and key in definition.zeros:
             doomed.append(key)
         elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
@@ -90,6 +124,11 @@ def _trip_object(definition: Definition, obj: JsonObject) -> None:
         del obj[key]
     if definition.always:
         _fill_zeros(definition, obj)
+
+
+def _told(definition: Definition, obj: JsonObject, key: str, depth: int) -> list[Emptied]:
+    told = depth == _IN_LIST or (key, None) in definition.always
+    return [(obj, key, obj[key])] if told else []
 
 
 def _fill_zeros(definition: Definition, obj: JsonObject) -> None:
@@ -102,23 +141,30 @@ def zero_of(shape: Shape) -> JsonObject:
     """A struct nobody set anything in, as Go writes it."""
     made: JsonObject = {}
     if shape.definition is not None:
-        _trip_object(shape.definition, made)
+        _trip_object(shape.definition, made, [], _GRANULAR)
     return made
 
 
-def _trip_value(shape: Shape, value: Any) -> None:
+def _trip_value(shape: Shape, value: Any, emptied: list[Emptied], depth: int) -> None:
     if shape.type is Type.OBJECT and shape.definition is not None and type(value) is dict:
-        _trip_object(shape.definition, value)
+        if depth == _GRANULAR and shape.map_type == "atomic":
+            depth = _WHOLE
+        _trip_object(shape.definition, value, emptied, depth)
     elif shape.item is not None:
-        item = shape.item
-        pairs = value.items() if type(value) is dict else enumerate(value)
-        for key, child in pairs:
-            if child is None:
-                value[key] = _zero_item(item)
-            elif item.type is Type.QUANTITY or item.type is Type.BYTES:
-                value[key] = _canonical(item, child)
-            elif item.type not in _PLAIN:
-                _trip_value(item, child)
+        if shape.type is Type.LIST and (depth == _WHOLE or shape.list_type not in _MERGED):
+            depth = _IN_LIST
+        _trip_items(shape.item, value, emptied, depth)
+
+
+def _trip_items(item: Shape, value: Any, emptied: list[Emptied], depth: int) -> None:
+    pairs = value.items() if type(value) is dict else enumerate(value)
+    for key, child in pairs:
+        if child is None:
+            value[key] = _zero_item(item)
+        elif item.type is Type.QUANTITY or item.type is Type.BYTES:
+            value[key] = _canonical(item, child)
+        elif item.type not in _PLAIN:
+            _trip_value(item, child, emptied, depth)
 
 
 def _zero_item(item: Shape) -> Any:

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from winkube.api.decode import MalformedError, parse_json
 from winkube.api.errors import (
+    BadRequestError,
     GatewayTimeoutError,
     RequestTooLargeError,
     UnsupportedMediaTypeError,
@@ -93,6 +94,15 @@ async def decode_as(kind: str, data: bytes, request: web.BaseRequest) -> Any:
         return await decode(data, request.headers.get("Content-Type", ""))
     except MalformedError as error:
         raise unrecognized(kind, error.message, data) from error
+
+
+async def decode_applied(data: bytes) -> Any:
+    """A configuration to apply is YAML, whatever it is of."""
+    try:
+        return await decode(data, "application/yaml")
+    except MalformedError as error:
+        fault = f"error converting YAML to JSON: {error.message}"
+        raise BadRequestError(f"error decoding YAML: {fault}") from error
 
 
 def may_repeat_keys(data: bytes, document: Any, more: int = 0) -> bool:

@@ -55,6 +55,14 @@ def to_served(served: Served, obj: JsonObject) -> JsonObject:
     return obj
 
 
+def as_reread(served: Served, obj: JsonObject) -> JsonObject:
+    """What becomes of an object that is stored and served again: versions say more or less."""
+    if not served.converts:
+        return obj
+    made: JsonObject = clone(obj)
+    return to_served(served, to_stored(served, made))
+
+
 def item_as_served(served: Served, item: Item) -> Item:
     if not served.converts:
         return item

@@ -8,6 +8,7 @@ from typing import Final
 
 from winkube.api.errors import BadRequestError, InvalidError
 from winkube.api.go_text import quoted
+from winkube.api.roundtrip import Emptied
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.target import Query
@@ -26,8 +27,8 @@ class WriteOptions:
     field_manager: str = ""
     force: bool = False
     applies: bool = False  # a server-side apply keeps managedFields itself
-    resets_managers: bool = False  # nobody shall own anything any longer
     spec_text: bytes = b""  # the object's spec as JSON, where accepting it has made one
+    emptied: list[Emptied] = field(default_factory=list)  # what of it was given empty
     weight: int = 0  # bytes that the write is about: what is sent and what is there
     agent: str = ""  # the client's name for itself, when it names no manager
     warnings: list[str] = field(default_factory=list)

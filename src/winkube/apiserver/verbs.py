@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from winkube.api.decode import MalformedError
-from winkube.api.errors import BadRequestError
 from winkube.api.kinds import Kind
-from winkube.apiserver.body import decode, decode_as, media_type, read_body
+from winkube.apiserver.body import decode_applied, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.delete_options import DeleteOptions, read_delete_options
@@ -31,7 +29,7 @@ from winkube.apiserver.registry.listing import (
     too_large,
 )
 from winkube.apiserver.registry.owners import drop_repeated_owners
-from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch
+from winkube.apiserver.registry.patch import APPLY_PATCH, patch, read_patch, require_patch
 from winkube.apiserver.registry.strategy import put_creates, returns_deleted
 from winkube.apiserver.registry.update import (
     WHOLE,
@@ -152,6 +150,8 @@ class Verbs:
             raise not_allowed()
         operation = "Update" if call.verb == "update" else "Patch"
         media = media_type(call.request.headers.get("Content-Type", ""))
+        if call.verb == "patch":
+            require_patch(media)
         options = WriteOptions.parse(call.user, call.query, operation, apply=media == APPLY_PATCH)
         options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
@@ -197,11 +197,9 @@ class Verbs:
     async def _apply(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
-        try:
-            document = await decode(raw, "application/yaml")
-        except MalformedError as error:
-            fault = f"error converting YAML to JSON: {error.message}"
-            raise BadRequestError(f"error decoding YAML: {fault}") from error
+        if part.name:
+            get(call.served, *call.place)
+        document = await decode_applied(raw)
         item, new = await apply(self._registry, call.served, call.place, document, options, part)
         return await self.answer(call, item, 201 if new else 200)
 

@@ -53,7 +53,6 @@ def test_a_pod_gets_upstreams_defaults() -> None:
             "securityContext": {},
             "terminationGracePeriodSeconds": 30,
         },
-        "status": {"phase": "Pending", "qosClass": "BestEffort"},
     }
 
 

@@ -39,7 +39,7 @@ def test_the_second_pod_of_a_template_is_completed_as_the_first_was() -> None:
     second, _ = _accept(_spec(hostname="twice"))
     assert first == second
     assert second["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
-    assert second["status"] == {"phase": "Pending", "qosClass": "Burstable"}
+    assert second["status"] == {}
     assert list(second) == list(first)
 
 
@@ -53,7 +53,7 @@ def test_pods_of_a_template_share_nothing() -> None:
 def test_a_status_of_the_author_stays_beside_a_known_spec() -> None:
     _accept(_spec(hostname="status"))
     pod, _ = _accept(_spec(hostname="status"), status={"message": "m"})
-    assert pod["status"] == {"message": "m", "phase": "Pending", "qosClass": "Burstable"}
+    assert pod["status"] == {"message": "m"}
 
 
 def test_what_is_wrong_with_a_spec_is_said_every_time() -> None:

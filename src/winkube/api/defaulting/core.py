@@ -76,8 +76,6 @@ def default_namespace(obj: JsonObject) -> None:
 def default_node(obj: JsonObject) -> None:
     spec, status = obj.setdefault("spec", {}), obj.get("status") or {}
     _pair_ranges(spec)
-    spec.pop("configSource", None)  # the feature is gone
-    status.pop("config", None)
     round_list(status.get("capacity"))
     if status.get("capacity") and status.get("allocatable") is None:
         status["allocatable"] = dict(status["capacity"])
@@ -110,6 +108,8 @@ def default_volume(obj: JsonObject) -> None:
 def default_claim(obj: JsonObject) -> None:
     if not obj.setdefault("status", {}).get("phase"):
         obj["status"]["phase"] = "Pending"
+    for field in ("capacity", "allocatedResources"):
+        round_list(obj["status"].get(field))
     default_claim_spec(obj.setdefault("spec", {}))
 
 
@@ -163,6 +163,8 @@ def default_limit_range(obj: JsonObject) -> None:
 
 def default_quota(obj: JsonObject) -> None:
     round_list((obj.get("spec") or {}).get("hard"))
+    for field in ("hard", "used"):
+        round_list((obj.get("status") or {}).get(field))
 
 
 def default_replication_controller(obj: JsonObject) -> None:

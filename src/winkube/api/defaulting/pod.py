@@ -3,13 +3,12 @@
 from typing import Any, Final
 
 from winkube.api.defaulting.resources import canonical_sum, round_list, round_resources
-from winkube.api.features import drop_disabled
 from winkube.api.image_name import tag_of
-from winkube.api.qos import qos_class
 from winkube.base.types import JsonObject
 
 _FILE_MODE: Final = 0o644
 _LATEST: Final = "latest"
+_REPORTED: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 # Annotations that were fields before init containers had any.
 _FORGOTTEN: Final = frozenset(
     f"pod.{stage}.kubernetes.io/init-container{what}"
@@ -30,23 +29,28 @@ def default_pod(obj: JsonObject) -> None:
     _default_pod_requests(spec)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
-    default_pod_status(obj, qos_class(spec))
+    default_beside_spec(obj)
 
 
-def default_pod_status(obj: JsonObject, quality: str) -> None:
-    """Of a pod whose spec is complete."""
+def default_beside_spec(obj: JsonObject) -> None:
     annotations = (obj.get("metadata") or {}).get("annotations")
     if annotations:
         for key in _FORGOTTEN & annotations.keys():
             del annotations[key]
         if not annotations:
             del obj["metadata"]["annotations"]
-    status = obj.setdefault("status", {})
-    status.setdefault("phase", "Pending")
-    if not status.get("qosClass"):
-        status["qosClass"] = quality
+    status = obj.get("status")
+    if status:
+        _default_status(status)
+
+
+def _default_status(status: JsonObject) -> None:
     if "podIP" in status or "podIPs" in status:
         _pair_addresses(status)
+    for field in _REPORTED:
+        for container in status.get(field) or ():
+            round_list(container.get("allocatedResources"))
+            round_resources(container.get("resources") or {})
 
 
 def _pair_addresses(status: JsonObject) -> None:
@@ -65,7 +69,6 @@ def default_template(template: JsonObject | None) -> None:
 
 
 def default_pod_spec(spec: JsonObject) -> None:
-    drop_disabled(spec)
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -194,9 +197,6 @@ def _default_volume(volume: JsonObject) -> None:
     if not any(key not in _SOURCES for key in volume):
         volume["emptyDir"] = {}
     default_volume_source(volume)
-    image = volume.get("image")
-    if image is not None and not image.get("pullPolicy"):
-        image["pullPolicy"] = default_pull_policy(image.get("reference") or "")
     host_path = volume.get("hostPath")
     if host_path is not None:
         host_path.setdefault("type", "")

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from winkube.api import names
 from winkube.api.validation.common import (
     check_at_most_100_percent,
     check_int_or_percent,
     check_nonnegative,
     check_selector,
 )
+from winkube.api.validation.condition import check_conditions
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -40,9 +40,6 @@ def _shown(spec: JsonObject) -> JsonObject:
 
 def validate_budget_status(new: JsonObject, old: JsonObject, problems: Problems) -> None:
     status = new.get("status") or {}
-    for index, condition in enumerate(status.get("conditions") or ()):
-        kind = condition.get("type") or ""
-        path = f"status.conditions[{index}].type"
-        problems.all_invalid(path, kind, names.label_key_problems(kind))
+    check_conditions(status.get("conditions") or [], "status.conditions", problems)
     for field in _COUNTS:
         check_nonnegative(status.get(field), f"status.{field}", problems)

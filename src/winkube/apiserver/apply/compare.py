@@ -26,7 +26,7 @@ def compare(shape: Shape | None, old: Any, new: Any) -> Found:
         return (None, None) if old == new else ({}, None)
     inner = shape.item if list_keys(shape) else None
     return _joined(
-        (step, compare(inner, before.get(step, _ABSENT), after.get(step, _ABSENT)))
+        (step, _compare_elements(inner, before.get(step, []), after.get(step, [])))
         for step in (*after, *(step for step in before if step not in after))
     )
 
@@ -34,6 +34,17 @@ def compare(shape: Shape | None, old: Any, new: Any) -> Found:
 def _is_tree(value: Any) -> bool:
     """Where there is a map on the other side, null is one without keys."""
     return value is None or type(value) is dict
+
+
+def _compare_elements(shape: Shape | None, old: list[Any], new: list[Any]) -> Found:
+    """Of one key; several of them are looked at as one."""
+    if len(old) <= 1 and len(new) <= 1:
+        return compare(shape, old[0] if old else _ABSENT, new[0] if new else _ABSENT)
+    if len(old) > 1 and len(new) > 1:
+        return (None, None) if old == new else ({}, None)
+    if len(old) > 1:
+        return (_all(shape, new[0]) if new else None), {}
+    return {}, (_all(shape, old[0]) if old else None)
 
 
 def _compare_maps(shape: Shape, old: Any, new: Any) -> Found:
@@ -58,15 +69,17 @@ def _joined(parts: Any) -> Found:
     return changed or None, removed or None
 
 
-def _by_step(shape: Shape, value: Any) -> dict[str, Any] | None:
+def _by_step(shape: Shape, value: Any) -> dict[str, list[Any]] | None:
     """The elements of a list that is merged; None for everything else."""
     if shape.list_type not in ("map", "set") or (value is not None and type(value) is not list):
         return None
     if value is None:
         return {}
-    if list_keys(shape):
-        return {key_step(shape, element): element for element in value}
-    return {value_step(element): element for element in value}
+    keyed, found = bool(list_keys(shape)), dict[str, list[Any]]()
+    for element in value:
+        step = key_step(shape, element) if keyed else value_step(element)
+        found.setdefault(step, []).append(element)
+    return found
 
 
 def _all(shape: Shape | None, value: Any) -> Tree:
@@ -82,7 +95,10 @@ def _all(shape: Shape | None, value: Any) -> Tree:
             for key, child in value.items()
         }
     elif type(value) is list and list_keys(shape):
-        made = {key_step(shape, element): _all(shape.item, element) for element in value}
+        made = {}
+        for element in value:
+            step = key_step(shape, element)
+            made[step] = {} if step in made else _all(shape.item, element)
     elif type(value) is list and shape.list_type == "set":
         made = {value_step(element): {} for element in value}
     else:

@@ -7,19 +7,21 @@ and the like are any scalar (sigs.k8s.io/structured-merge-diff: typed/validate.g
 from collections.abc import Iterator
 from typing import Any, Final
 
-import orjson
-
 from winkube.api.go_text import go_syntax, printed
 from winkube.api.schema import Shape, Type
-from winkube.apiserver.apply.element import KEY_DEFAULTS, is_set, list_keys, to_text, value_step
+from winkube.apiserver.apply.element import (
+    element_key,
+    is_set,
+    key_step,
+    list_keys,
+    to_text,
+    value_step,
+)
 from winkube.base.types import JsonObject
 
 _NUMBERS: Final = (Type.INT32, Type.INT64, Type.NUMBER)
 _UNTYPED: Final = (Type.QUANTITY, Type.TIME, Type.MICRO_TIME)
 _GO_KINDS: Final = {str: "string", int: "int64", float: "float64", bool: "bool"}
-# The keys of these have no default in upstream's schema.
-_NO_DEFAULTS: Final = frozenset({"ObjectReference"})
-_ZEROS: Final[dict[Type, Any]] = {Type.STRING: "", Type.INT32: 0, Type.INT64: 0}
 
 
 def schema_problems(shape: Shape, document: JsonObject) -> list[str]:
@@ -85,7 +87,7 @@ def _list_problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
             if fault:
                 yield f"{path}: element {index}: {fault}"
                 return
-            step = to_text((_key_step(shape, keys, element) if keys else value_step(element),))
+            step = to_text((key_step(shape, element) if keys else value_step(element),))
             if step in seen:
                 yield f"{path}: duplicate entries for key {step}"
             seen.add(step)
@@ -97,32 +99,13 @@ def _keyed_fault(shape: Shape, keys: tuple[str, ...], element: Any) -> str:
         return "associative list with keys may not have a null element"
     if not isinstance(element, dict):
         return "associative list with keys may not have non-map elements"
-    if not _keys_of(shape, keys, element):
+    if not element_key(shape, element):
         named = " ".join(f'"{key}"' for key in keys)
         return (
             f"associative list with keys has an element that omits all key fields [{named}] (and "
             "doesn't have default values for any key fields)"
         )
     return ""
-
-
-def _key_step(shape: Shape, keys: tuple[str, ...], element: JsonObject) -> str:
-    return "k:" + orjson.dumps(_keys_of(shape, keys, element)).decode()
-
-
-def _keys_of(shape: Shape, keys: tuple[str, ...], element: JsonObject) -> JsonObject:
-    """Keys that are left out have the value their type begins with."""
-    definition = shape.item.definition if shape.item is not None else None
-    fields = definition.properties if definition is not None else {}
-    found: JsonObject = {}
-    for key in sorted(keys):
-        shape_of = fields.get(key)
-        plain = definition is not None and definition.go_name not in _NO_DEFAULTS
-        zero = _ZEROS.get(shape_of.type, ...) if shape_of is not None and plain else ...
-        value = element.get(key, KEY_DEFAULTS.get(key, zero))
-        if value is not ...:
-            found[key] = value
-    return found
 
 
 def _set_fault(element: Any) -> str:

@@ -4,6 +4,7 @@ A path is a tuple of steps: ``f:name`` (a field or map key), ``k:{...}`` (the el
 these keys), ``v:...`` (an element of a set). Which of them a place has is the schema's decision.
 """
 
+import functools
 from typing import Any, Final
 
 import orjson
@@ -15,6 +16,9 @@ from winkube.base.types import JsonObject
 
 # Keys of list elements that have a default may be left out by authors.
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
+# The keys of these have no default in upstream's schema.
+_NO_DEFAULTS: Final = frozenset({"ObjectReference"})
+_ZEROS: Final[dict[Type, Any]] = {Type.STRING: "", Type.INT32: 0, Type.INT64: 0}
 
 
 def is_atomic(shape: Shape) -> bool:
@@ -41,14 +45,28 @@ def child_shape(shape: Shape, key: str) -> Shape | None:
 
 
 def element_key(shape: Shape, element: Any) -> JsonObject:
+    """What names an element; keys that are left out have the value their type begins with."""
     if not isinstance(element, dict):
         return {}
     keys = {}
-    for name in list_keys(shape):
-        value = element.get(name, KEY_DEFAULTS.get(name))
-        if value is not None:
+    for name, default in _key_defaults(shape):
+        value = element.get(name, default)
+        if value is not ...:
             keys[name] = value
     return keys
+
+
+@functools.cache
+def _key_defaults(shape: Shape) -> tuple[tuple[str, Any], ...]:
+    definition = shape.item.definition if shape.item is not None else None
+    if definition is None or definition.go_name in _NO_DEFAULTS:
+        return tuple((key, ...) for key in sorted(list_keys(shape)))
+    found = []
+    for key in sorted(list_keys(shape)):
+        known = definition.properties.get(key)
+        zero = _ZEROS.get(known.type, ...) if known is not None else ...
+        found.append((key, KEY_DEFAULTS.get(key, zero)))
+    return tuple(found)
 
 
 def key_step(shape: Shape, element: Any) -> str:

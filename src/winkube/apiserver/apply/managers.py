@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -12,7 +11,17 @@ from winkube.api.roundtrip import zero_of
 from winkube.api.schema import Shape
 from winkube.apiserver.apply.compare import compare, stated
 from winkube.apiserver.apply.element import child_shape, to_text
-from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union, without
+from winkube.apiserver.apply.owner import (
+    Held,
+    Managers,
+    Owner,
+    are_managers,
+    read_managers,
+    said_managers,
+    write_managers,
+)
+from winkube.apiserver.apply.reset import STATUS_RESET, Reset, beside
+from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union
 from winkube.base.types import JsonObject
 
 # Who owned an object's fields before anybody applied it (upstream's name).
@@ -49,61 +58,19 @@ _STRIPPED: Final[Tree] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    manager: str
-    operation: str
-    version: str
-    subresource: str = ""
-
-
 Outline = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]
-Managers = dict[Owner, tuple[Tree | None, str]]  # fields, time
 _parts: dict[tuple[Shape, Outline], Tree | None] = {}
 
 
-def read_managers(metadata: JsonObject) -> Managers:
-    return {
-        Owner(
-            entry.get("manager", ""),
-            entry.get("operation", ""),
-            entry.get("apiVersion", ""),
-            entry.get("subresource", ""),
-        ): (entry.get("fieldsV1") or None, entry.get("time", ""))
-        for entry in metadata.get("managedFields") or ()
-    }
+def stated_fields(shape: Shape, obj: Any, reset: Reset) -> Tree | None:
+    """What an applier of this configuration comes to own."""
+    return beside(difference(stated(shape, _unmanaged(obj)), _STRIPPED), reset)
 
 
-def write_managers(metadata: JsonObject, managers: Managers) -> None:
-    entries = []
-    for owner, (fields, time) in managers.items():
-        if fields is None:
-            continue
-        entry: JsonObject = {
-            "manager": owner.manager,
-            "operation": owner.operation,
-            "apiVersion": owner.version,
-            **({"time": time} if time else {}),
-            "fieldsType": "FieldsV1",
-            "fieldsV1": fields,
-        }
-        if owner.subresource:
-            entry["subresource"] = owner.subresource
-        entries.append(entry)
-    if len(entries) > 1:
-        entries.sort(key=_order)
-    metadata["managedFields"] = entries  # also none at all: said, not left out
-
-
-def _order(entry: JsonObject) -> tuple[str, ...]:
-    names = ("operation", "time", "manager", "apiVersion", "subresource")
-    return tuple(entry.get(name, "") for name in names)
-
-
-def stated_fields(shape: Shape, obj: Any, subresource: str) -> Tree | None:
-    """What an author of this part of the object may own."""
-    fields = difference(stated(shape, _unmanaged(obj)), _STRIPPED)
-    return without(fields, ("f:spec" if subresource == "status" else "f:status",))
+def present_fields(shape: Shape, obj: JsonObject, reset: Reset) -> Tree | None:
+    """Everything an object has, as its first author would own it."""
+    found = compare(shape, _zero(shape), _unmanaged(obj))[0]
+    return beside(difference(found, _STRIPPED), reset)
 
 
 def _unmanaged(obj: JsonObject) -> JsonObject:
@@ -115,7 +82,7 @@ def _unmanaged(obj: JsonObject) -> JsonObject:
 
 def conflicts(changed: Tree | None, others: Managers) -> dict[Owner, Tree]:
     """Fields that others own and that would get another value."""
-    found = {owner: intersection(theirs, changed) for owner, (theirs, _) in others.items()}
+    found = {owner: intersection(held.fields, changed) for owner, held in others.items()}
     return {owner: fields for owner, fields in found.items() if fields is not None}
 
 
@@ -142,46 +109,63 @@ def conflict_error(conflicting: Mapping[Owner, Tree]) -> ConflictError:
 
 
 def _using(owner: Owner) -> str:
-    if owner.operation != "Update":
-        return ""
     part = f' with subresource "{owner.subresource}"' if owner.subresource else ""
-    return f"{part} using {owner.version}"
+    return f"{part} using {owner.version}" if owner.operation == "Update" else part
 
 
 def take_over(managers: Managers, fields: Tree | None) -> None:
     """Nobody else owns these any longer."""
     if fields is None:
         return
-    for owner, (theirs, time) in list(managers.items()):
-        managers[owner] = (difference(theirs, fields), time)
+    for owner, held in list(managers.items()):
+        managers[owner] = held._replace(fields=difference(held.fields, fields))
 
 
-def changes(shape: Shape, old: JsonObject, new: JsonObject) -> tuple[Tree | None, Tree | None]:
+def differ(shape: Shape, old: JsonObject, new: JsonObject) -> bool:
+    """Whether a write says anything new, also of what nobody owns."""
+    return compare(shape, _unmanaged(old), _unmanaged(new)) != (None, None)
+
+
+def changes(
+    shape: Shape, old: JsonObject, new: JsonObject, reset: Reset = ()
+) -> tuple[Tree | None, Tree | None]:
     """What a write sets or changes, and what it removes."""
     changed, removed = compare(shape, _unmanaged(old), _unmanaged(new))
-    return difference(changed, _STRIPPED), difference(removed, _STRIPPED)
+    return (
+        beside(difference(changed, _STRIPPED), reset),
+        beside(difference(removed, _STRIPPED), reset),
+    )
 
 
 def track_creation(
-    shape: Shape, obj: JsonObject, owner: Owner, now: str, *, spec_text: bytes = b""
+    shape: Shape,
+    obj: JsonObject,
+    owner: Owner,
+    now: str,
+    *,
+    reset: Reset = STATUS_RESET,
+    spec_text: bytes = b"",
 ) -> None:
     """Who creates an object owns everything in it; its status is nobody's yet.
 
     ``spec_text`` is its spec as JSON, where the caller has that already.
     """
-    fields = _created_fields(shape, _unmanaged(obj), spec_text)
+    if reset is STATUS_RESET:
+        fields = _created_fields(shape, _unmanaged(obj), spec_text)
+    else:
+        fields = present_fields(shape, obj, reset)
     managers: Managers = {}
-    if "managedFields" in obj["metadata"] and _are_managers(obj["metadata"]):
+    if "managedFields" in obj["metadata"] and are_managers(obj["metadata"]):
         managers = read_managers(obj["metadata"])
         take_over(managers, fields)
-    managers[owner] = (fields, now)
+    managers[owner] = Held(fields, now, owner.version)
     write_managers(obj["metadata"], managers)
 
 
 def track_posted(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
     """Of what is not kept everything is its author's, a status as well."""
-    changed = difference(compare(shape, _zero(shape), _unmanaged(obj))[0], _STRIPPED)
-    write_managers(obj["metadata"], {owner: (changed, now)} if changed else {})
+    fields = present_fields(shape, obj, ())
+    write_managers(obj["metadata"], {owner: Held(fields, now, owner.version)})
     if not obj["metadata"]["managedFields"]:
         del obj["metadata"]["managedFields"]
 
@@ -244,14 +228,6 @@ def _compared_spec(shape: Shape, spec: Any) -> Tree | None:
     return compare(child_shape(shape, "spec"), _zero(shape).get("spec", ...), spec)[0]
 
 
-def _are_managers(metadata: JsonObject) -> bool:
-    """Whether what a client says about managers can be read; otherwise nobody said anything."""
-    return all(
-        entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
-        for entry in metadata.get("managedFields") or ()
-    )
-
-
 @functools.cache
 def _zero(shape: Shape) -> JsonObject:
     """What an object is before anybody said anything; only looked at."""
@@ -260,31 +236,48 @@ def _zero(shape: Shape) -> JsonObject:
     return zero
 
 
-def track_update(shape: Shape, old: JsonObject, new: JsonObject, owner: Owner, now: str) -> None:
-    """A plain write makes its author the owner of what it changed."""
-    if not _are_managers(new["metadata"]):
-        write_managers(new["metadata"], read_managers(old["metadata"]))
-    managers = read_managers(new["metadata"])
-    if not managers:
-        return
-    changed, removed = changes(shape, old, new)
-    if changed is None and removed is None:
-        return
-    mine, since = managers.pop(owner, (None, ""))
-    take_over(managers, union(changed, removed))
-    fields = union(difference(mine, removed), changed)
-    managers[owner] = (fields, since if fields == mine else now)
-    _merge_oldest(managers)
+def track_update(
+    shape: Shape,
+    old: JsonObject,
+    new: JsonObject,
+    owner: Owner,
+    now: str,
+    reset: Reset = (),
+) -> None:
+    """A plain write makes its author the owner of what it changed, if there are owners at all."""
+    managers = said_managers(new["metadata"], old["metadata"], whole=not owner.subresource)
+    if managers:
+        _take_changes(managers, changes(shape, old, new, reset), owner, now)
     write_managers(new["metadata"], managers)
 
 
+def _take_changes(
+    managers: Managers, found: tuple[Tree | None, Tree | None], owner: Owner, now: str
+) -> None:
+    changed, removed = found
+    take_over(managers, union(changed, removed))
+    if changed is not None:
+        mine = managers.pop(owner, None)
+        fields = union(mine.fields, changed) if mine is not None else changed
+        managers[owner] = Held(fields, now, owner.version)
+    _merge_oldest(managers)
+
+
 def _merge_oldest(managers: Managers) -> None:
+    """Authors beyond so many become one for each version, the oldest first."""
     authors = [owner for owner in managers if owner.operation == "Update" and managers[owner][0]]
-    authors.sort(key=lambda owner: managers[owner][1])
-    while len(authors) > _MAX_AUTHORS:
-        first, second = authors[0], authors[1]
-        merged = Owner(ANCIENT, "Update", second.version)
-        fields = union(managers.pop(first)[0], managers[second][0])
-        time = managers.pop(second)[1]
-        managers[merged] = (union(managers.get(merged, (None, ""))[0], fields), time)
-        authors = [merged, *(owner for owner in authors[2:] if owner != merged)]
+    authors.sort(key=lambda owner: (managers[owner].time, owner.manager, owner.subresource))
+    first: dict[str, Owner] = {}
+    left = len(authors)
+    for owner in authors:
+        if left <= _MAX_AUTHORS:
+            return
+        version = managers[owner].version
+        bucket = Owner(ANCIENT, "Update", version)
+        if version not in first:
+            first[version] = owner
+            continue
+        held, oldest = managers.pop(owner), managers.pop(first[version])
+        first[version] = bucket
+        managers[bucket] = held._replace(fields=union(held.fields, oldest.fields))
+        left -= 1

@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from winkube.api.convert import convert_numbers
-from winkube.api.defaulting.pod import default_pod_status
+from winkube.api.defaulting.pod import default_beside_spec
 from winkube.api.defaults import apply_defaults
 from winkube.api.fields import FieldReport, check_fields
 from winkube.api.kinds import Kind
@@ -29,7 +29,6 @@ from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
 _MAX_REMEMBERED_BYTES: Final = 16 * 1024
-Completed = tuple[bytes, str]  # the spec as text, and the pod's quality of service
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def accept(
     completed = None if notes.written else _remembered_spec(schema, kind, obj, raw)
     if completed is not None:
         obj["spec"] = {}
-        options.spec_text = completed[0]
+        options.spec_text = completed
         raw = b""
     if completed is None or notes.remarks or not is_plain(obj):
         obj = _checked(schema, kind, obj, options, raw, notes)
@@ -84,8 +83,8 @@ def accept(
     if completed is None:
         apply_defaults(kind, obj)
     else:
-        obj["spec"] = orjson.loads(completed[0])
-        default_pod_status(obj, completed[1])
+        obj["spec"] = orjson.loads(completed)
+        default_beside_spec(obj)
     return obj
 
 
@@ -104,11 +103,11 @@ def _checked(
     if notes.converts and report.type_errors:
         report = check_fields(schema, kind, in_struct_order(kind, obj))
     _judge(report, kind, options, notes, ordered=bool(raw))
-    round_trip(schema, kind, obj)
+    options.emptied = round_trip(schema, kind, obj)
     return plain_numbers(obj) if report.needs_text or notes.written else obj
 
 
-def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> Completed | None:
+def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) -> bytes | None:
     """The completed spec of a pod; None for whatever has to go the long way."""
     spec = obj.get("spec")
     if kind.kind != "Pod" or kind.group or type(spec) is not dict:
@@ -122,15 +121,14 @@ def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) ->
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
-def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> Completed | None:
+def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> bytes | None:
     """Checked, pruned and with defaults; None when there is something to say about it."""
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
     report = check_fields(schema, kind, obj)
-    if not report.clean or report.needs_text:
+    if not report.clean or report.needs_text or round_trip(schema, kind, obj):
         return None
-    round_trip(schema, kind, obj)
     apply_defaults(kind, obj)
-    return orjson.dumps(obj["spec"]), obj["status"]["qosClass"]
+    return orjson.dumps(obj["spec"])
 
 
 def _read(

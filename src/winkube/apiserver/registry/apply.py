@@ -1,7 +1,9 @@
 """Server-side apply: create or merge, with owners kept in managedFields."""
 
+from dataclasses import dataclass
 from typing import Any, Final
 
+from winkube.api.decode import clone
 from winkube.api.errors import BadRequestError, UndecodableError, UnexplainedError
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name
@@ -9,18 +11,26 @@ from winkube.api.schema import Schema, Shape
 from winkube.apiserver.apply.declared import schema_problems
 from winkube.apiserver.apply.managers import (
     BEFORE,
-    Managers,
-    Owner,
     changes,
     conflict_error,
     conflicts,
-    read_managers,
+    differ,
+    present_fields,
     stated_fields,
     take_over,
-    write_managers,
 )
 from winkube.apiserver.apply.merge import merge, remove
-from winkube.apiserver.apply.tree import difference, paths, reaches, union, without
+from winkube.apiserver.apply.owner import (
+    Held,
+    Managers,
+    Owner,
+    applier,
+    author,
+    read_managers,
+    write_managers,
+)
+from winkube.apiserver.apply.reset import Reset, reset_fields
+from winkube.apiserver.apply.tree import Tree, difference, paths, reaches, union
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
@@ -37,6 +47,15 @@ _TREE: Final = PatchNotes(converts=True)
 _VERSION: Final = "resourceVersion"
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody applies: of which kind, and named in messages by ``where``."""
+
+    kind: Kind
+    body: JsonObject
+    where: str
+
+
 async def apply(
     registry: Registry,
     served: Served,
@@ -47,11 +66,9 @@ async def apply(
 ) -> tuple[Item, bool]:
     """The object and whether it is new."""
     check_name(place[1])
-    where = f"({_place(document)}; {_gvk(served.kind)})"
-    wanted = await registry.work(
-        options, _configuration, registry.schema, served.kind, document, place, options
+    wish = await registry.work(
+        options, read_wish, registry.schema, served.kind, document, place[1], options
     )
-    owner = Owner(options.field_manager, "Apply", served.kind.api_version, part.name)
     key = served.key(*place)
     for attempt in range(ATTEMPTS):
         async with registry.turns.take(key, attempt):
@@ -59,16 +76,9 @@ async def apply(
             if item is None:
                 if part.name:
                     raise not_found(served, place[1])
-                return await _create(registry, served, place, wanted, options, where), True
+                return await _create(registry, served, place, wish, options), True
             live = await registry.work(options, served_form, served, item)
-            new = await registry.work(
-                options, _merged, registry, served.kind, live, wanted, owner, force=options.force
-            )
-            owners = new["metadata"]["managedFields"]
-            new = await registry.work(
-                options, _converted, registry, served.kind, new, where, options
-            )
-            new["metadata"]["managedFields"] = owners
+            new = await registry.work(options, granted, registry, wish, live, options, part.name)
             require_name(new, place[1])
             try:
                 return await update(registry, served, item, new, options, part), False
@@ -78,9 +88,8 @@ async def apply(
     raise AssertionError("the loop returns or raises")
 
 
-def _configuration(
-    schema: Schema, kind: Kind, document: Any, place: tuple[str, str], options: WriteOptions
-) -> JsonObject:
+def read_wish(schema: Schema, kind: Kind, document: Any, name: str, options: WriteOptions) -> Wish:
+    where = f"({_place(document)}; {_gvk(kind)})"
     document = {} if document is None else document
     if not isinstance(document, dict):
         raise BadRequestError(
@@ -92,12 +101,29 @@ def _configuration(
         found = f"{group}/{version}, Kind={document.get('kind') or ''}"
         raise BadRequestError(f"invalid object type: {found}")
     metadata = document.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields"):
+    if isinstance(metadata, dict) and _are_entries(metadata.get("managedFields")):
         raise BadRequestError("metadata.managedFields must be nil")
     _check(schema, kind, document)
-    _complete_name(document, place[1])
+    _complete_name(document, name)
     _check_repeated(document, options)
-    return {**document}
+    return Wish(kind, {**document}, where)
+
+
+def _are_entries(managers: Any) -> bool:
+    return isinstance(managers, list) and all(isinstance(entry, dict) for entry in managers)
+
+
+def granted(
+    registry: Registry, wish: Wish, live: JsonObject, options: WriteOptions, part: str
+) -> JsonObject:
+    """The live object with what is wished for, and its owners."""
+    owner = applier(options.field_manager, part)
+    reset = reset_fields(wish.kind, part)
+    merged = _merged(registry, wish, live, owner, reset, force=options.force)
+    owners = merged["metadata"]["managedFields"]
+    new = _converted(registry, wish, merged, options)
+    new["metadata"]["managedFields"] = owners
+    return new
 
 
 def _complete_name(document: JsonObject, wanted: str) -> None:
@@ -129,15 +155,16 @@ def _check(schema: Schema, kind: Kind, document: JsonObject) -> None:
 
 
 def _converted(
-    registry: Registry, kind: Kind, document: JsonObject, where: str, options: WriteOptions
+    registry: Registry, wish: Wish, document: JsonObject, options: WriteOptions
 ) -> JsonObject:
     """The tree that somebody's wish made, as an object of its kind."""
+    kind = wish.kind
     try:
         return accept(registry.schema, kind, document, options, patch=_TREE)
     except UndecodableError as error:
         group = f"{kind.group}/{kind.version}" if kind.group else f"/{kind.version}"
         raise UnexplainedError(
-            f"failed to convert new object {where} to proper version: unable to convert "
+            f"failed to convert new object {wish.where} to proper version: unable to convert "
             f"unstructured object to {group}, Kind={kind.kind}: {error.fault}"
         ) from error
 
@@ -161,66 +188,61 @@ async def _create(
     registry: Registry,
     served: Served,
     place: tuple[str, str],
-    wanted: JsonObject,
+    wish: Wish,
     options: WriteOptions,
-    where: str,
 ) -> Item:
-    obj = await registry.work(options, _made, registry, served.kind, wanted, options, where)
+    obj = await registry.work(options, _made, registry, wish, options)
     require_name(obj, place[1])
     return await create(registry, served, place[0], obj, options)
 
 
-def _made(
-    registry: Registry, kind: Kind, wanted: JsonObject, options: WriteOptions, where: str
-) -> JsonObject:
-    shape = _shape(registry.schema, kind)
-    owner = Owner(options.field_manager, "Apply", kind.api_version)
-    fields = stated_fields(shape, wanted, "")
+def _made(registry: Registry, wish: Wish, options: WriteOptions) -> JsonObject:
+    kind, wanted = wish.kind, wish.body
+    fields = stated_fields(_shape(registry.schema, kind), wanted, reset_fields(kind, ""))
     now = to_rfc3339(registry.clock.now())
     metadata = {key: wanted["metadata"][key] for key in wanted["metadata"] if key != _VERSION}
-    made = {**wanted, "metadata": metadata}
-    obj = _converted(registry, kind, made, where, options)
-    managers: Managers = {owner: (fields, now)}
-    write_managers(obj["metadata"], managers)
+    obj = _converted(registry, wish, {**wanted, "metadata": metadata}, options)
+    owner = applier(options.field_manager)
+    write_managers(obj["metadata"], {owner: Held(fields, now, kind.api_version)})
     return obj
 
 
 def _merged(
-    registry: Registry,
-    kind: Kind,
-    live: JsonObject,
-    wanted: JsonObject,
-    owner: Owner,
-    *,
-    force: bool,
+    registry: Registry, wish: Wish, live: JsonObject, owner: Owner, reset: Reset, *, force: bool
 ) -> JsonObject:
-    shape = _shape(registry.schema, kind)
+    shape, version = _shape(registry.schema, wish.kind), wish.kind.api_version
     now = to_rfc3339(registry.clock.now())
     managers = read_managers(live["metadata"])
     if not managers:
-        managers[Owner(BEFORE, "Update", kind.api_version)] = (stated_fields(shape, live, ""), now)
-    mine, since = managers.pop(owner, (None, ""))
-    fields = stated_fields(shape, wanted, owner.subresource)
-    new: JsonObject = merge(shape, live, wanted)
-    kept = fields
-    for theirs, _ in managers.values():
-        kept = union(kept, theirs)
-    # What holds something that somebody still owns stays, whoever left it.
-    left = paths(difference(mine, kept))
-    remove(shape, new, [path for path in left if not reaches(kept, path)])
-    # What a part of an object may not change is no change.
-    fixed = ("f:spec" if owner.subresource == "status" else "f:status",)
-    differs = changes(shape, live, new)
-    changed, removed = (without(tree, fixed) for tree in differs)
+        before = author(BEFORE, version, owner.subresource)
+        managers[before] = Held(present_fields(shape, live, reset), now, version)
+    mine = managers.pop(owner, Held(None, "", version))
+    fields = stated_fields(shape, wish.body, reset)
+    new = _pruned(shape, merge(shape, clone(live), wish.body), mine, (fields, managers))
+    changed, removed = changes(shape, live, new, reset)
     found = conflicts(changed, managers)
     if found and not force:
         raise conflict_error(found)
     take_over(managers, union(changed, removed))
     # Who changes nothing leaves no time, as upstream's library has it.
-    managers[owner] = (fields, since if differs == (None, None) else now)
+    since = now if differ(shape, live, new) else mine.time
+    managers[owner] = Held(fields, since, version)
     new["metadata"] = dict(new["metadata"])
     write_managers(new["metadata"], managers)
     return new
+
+
+def _pruned(
+    shape: Shape, merged: JsonObject, mine: Held, kept_by: tuple[Tree | None, Managers]
+) -> JsonObject:
+    """Without what its applier wished for once and nobody wishes for or owns any longer."""
+    kept, others = kept_by
+    for held in others.values():
+        kept = union(kept, held.fields)
+    # What holds something that somebody still owns stays, whoever left it.
+    left = paths(difference(mine.fields, kept))
+    remove(shape, merged, [path for path in left if not reaches(kept, path)])
+    return merged
 
 
 def _shape(schema: Schema, kind: Kind) -> Shape:

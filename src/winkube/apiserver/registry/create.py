@@ -9,13 +9,14 @@ from winkube.api.errors import (
     InvalidError,
     UnexplainedError,
 )
-from winkube.api.kinds import Kind
-from winkube.api.roundtrip import complete_status
+from winkube.api.roundtrip import as_given, complete_status
 from winkube.api.validation import validate_create
 from winkube.api.warnings.rules import warnings_on_create
 from winkube.apiserver.admission.chain import Admission
-from winkube.apiserver.apply.managers import Owner, track_creation
-from winkube.apiserver.conversion import to_stored
+from winkube.apiserver.apply.managers import track_creation
+from winkube.apiserver.apply.owner import author
+from winkube.apiserver.apply.reset import reset_fields
+from winkube.apiserver.conversion import as_reread, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name, judged_group
@@ -53,7 +54,7 @@ async def create(
     )
     drop_repeated_owners(obj, options.warnings, admitted=False)
     # What admission adds belongs to nobody.
-    await registry.work(options, _track, registry, served.kind, obj, options)
+    await registry.work(options, _track, registry, served, obj, options)
     await registry.admission.admit(request)
     drop_repeated_owners(obj, options.warnings, admitted=True)
     stored = False
@@ -66,12 +67,18 @@ async def create(
             await request.give_back()
 
 
-def _track(registry: Registry, kind: Kind, obj: JsonObject, options: WriteOptions) -> None:
+def _track(registry: Registry, served: Served, obj: JsonObject, options: WriteOptions) -> None:
+    kind = served.kind
     definition = registry.schema.for_kind(kind.gvk)
     if definition is not None and not options.applies:
-        owner = Owner(options.manager, "Update", kind.api_version)
+        owner = author(options.manager, kind.api_version)
         now = to_rfc3339(registry.clock.now())
-        track_creation(definition.shape, obj, owner, now, spec_text=options.spec_text)
+        reset = reset_fields(kind, "")
+        text = options.spec_text
+        with as_given(options.emptied):
+            seen = as_reread(served, obj)
+            track_creation(definition.shape, seen, owner, now, reset=reset, spec_text=text)
+            obj["metadata"]["managedFields"] = seen["metadata"]["managedFields"]
     if not obj["metadata"].get("managedFields"):
         obj["metadata"].pop("managedFields", None)
 

@@ -78,10 +78,13 @@ class Patch:
 _TYPE: Final = ("kind", "apiVersion")
 
 
+def require_patch(media: str) -> None:
+    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH):
+        raise UnsupportedMediaTypeError("415: Unsupported Media Type", details={})
+
+
 def read_patch(media: str, raw: bytes) -> Patch:
     """The patch in a body; the document is checked once."""
-    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH):
-        raise UnsupportedMediaTypeError("415: Unsupported Media Type", details={})
     prefix = "" if media == STRATEGIC_PATCH else "error decoding patch: "
     try:
         document = parse_json(raw)
@@ -149,10 +152,6 @@ def patched(
 ) -> JsonObject:
     """The object as the patch makes it, read as an object of its kind."""
     new = wanted.change(registry.schema, kind, old)
-    managers = (
-        new["metadata"].get("managedFields") if isinstance(new.get("metadata"), dict) else None
-    )
-    options.resets_managers = managers in ([], [{}])
     shown = object_text(plain_numbers(clone(new))) if wanted.written else ""
     notes = PatchNotes(wanted.repeated, converts=wanted.converts, written=wanted.written)
     try:

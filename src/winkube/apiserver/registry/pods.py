@@ -41,9 +41,18 @@ def _merge(term: JsonObject, field: str, operator: str, labels: Any) -> None:
             selector.setdefault("matchExpressions", []).append(expression)
 
 
+def _drop_gated(status: JsonObject) -> None:
+    """Fields of features that upstream of this version has off."""
+    status.pop("extendedResourceClaimStatus", None)
+    for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for container in status.get(field) or ():
+            container.pop("allocatedResourcesStatus", None)
+
+
 def complete_report(new: JsonObject, old: JsonObject) -> None:
     """A status that leaves out what was known keeps it."""
     status, before = new.get("status") or {}, old.get("status") or {}
+    _drop_gated(status)
     for field in ("qosClass", "observedGeneration"):
         if not status.get(field) and before.get(field):
             status[field] = before[field]

@@ -12,6 +12,7 @@ from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
 from winkube.apiserver.auth.user import SELF, User
+from winkube.apiserver.registry.gated import drop_gated
 from winkube.apiserver.registry.pods import complete_report, merge_label_keys
 from winkube.apiserver.services.change import drop_left_behind
 from winkube.base.types import JsonObject
@@ -59,42 +60,9 @@ def counts_generation(kind: Kind) -> bool:
     return key in _GENERATION or key == ("storage.k8s.io", "csidrivers")  # these begin with none
 
 
-def _drop_gated(kind: Kind, obj: JsonObject) -> None:
-    """Fields of features that upstream of this version has off."""
-    if (kind.group, kind.plural) == ("coordination.k8s.io", "leases"):
-        spec = obj.get("spec") or {}
-        spec.pop("strategy", None)
-        spec.pop("preferredHolder", None)
-    elif (kind.group, kind.plural) == ("resource.k8s.io", "deviceclasses"):
-        (obj.get("spec") or {}).pop("extendedResourceName", None)
-    elif (kind.group, kind.plural) == ("autoscaling", "horizontalpodautoscalers"):
-        behavior = (obj.get("spec") or {}).get("behavior") or {}
-        for rules in (behavior.get("scaleUp"), behavior.get("scaleDown")):
-            (rules or {}).pop("tolerance", None)
-    elif (kind.group, kind.plural) == ("storage.k8s.io", "csidrivers"):
-        (obj.get("spec") or {}).pop("nodeAllocatableUpdatePeriodSeconds", None)
-    elif kind.group == "resource.k8s.io":
-        drop_taints(kind, obj)
-    elif (kind.group, kind.plural) == ("discovery.k8s.io", "endpointslices"):
-        for endpoint in obj.get("endpoints") or ():
-            endpoint.pop("deprecatedTopology", None)
-
-
-def drop_taints(kind: Kind, obj: JsonObject) -> None:
-    """The taints of devices and their tolerations: a feature that is off."""
-    spec = obj.get("spec") or {}
-    for entry in spec.get("devices") or () if kind.kind == "ResourceSlice" else ():
-        entry.pop("taints", None)
-    claim = spec.get("spec") or {} if kind.kind == "ResourceClaimTemplate" else spec
-    wishes = claim.get("devices") if kind.kind != "ResourceSlice" else None
-    for request in (wishes or {}).get("requests") or ():
-        for choice in (request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
-            choice.pop("tolerations", None)
-
-
 def prepare_create(kind: Kind, obj: JsonObject, user: User) -> None:
     key = (kind.group, kind.plural)
-    _drop_gated(kind, obj)
+    drop_gated(kind, obj)
     if key == ("", "persistentvolumeclaims"):
         pair_sources(obj, {})
     metadata = obj["metadata"]
@@ -111,7 +79,7 @@ def prepare_update(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """Keep what a plain update may not touch: status, and the count of generations."""
     # Slices count what is dropped from them as a change.
     touched = kind.plural == "endpointslices" and _wanted(new) != _wanted(old)
-    _drop_gated(kind, new)
+    drop_gated(kind, new)
     if "status" in kind.subresources:
         _copy_field(new, old, "status")
     step = _AT_UPDATE.get((kind.group, kind.plural))
@@ -189,15 +157,12 @@ def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     if kind.group == "apps":
         # A count that upstream keeps only where its feature is on.
         (new.get("status") or {}).pop("terminatingReplicas", None)
-    if (kind.group, kind.plural) == ("", "pods"):
-        complete_report(new, old)
-    elif (kind.group, kind.plural) == ("apps", "daemonsets"):
-        _count_template(new, old)
-    elif (kind.group, kind.plural) == ("batch", "jobs"):
-        _label_job(new)
+    step = _AT_REPORT.get((kind.group, kind.plural))
+    if step is not None:
+        step(new, old)
 
 
-def _label_job(obj: JsonObject) -> None:
+def _label_job(obj: JsonObject, _: JsonObject) -> None:
     """A job without labels has its template's: so upstream reads it from the store."""
     labels = ((_template(obj) or {}).get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
@@ -387,6 +352,13 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
     ("policy", "poddisruptionbudgets"): _empty_status,
     ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
     ("scheduling.k8s.io", "priorityclasses"): _priority_class,
+}
+
+_AT_REPORT: Final[dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]]] = {
+    ("", "nodes"): lambda new, old: (new.get("status") or {}).pop("config", None),
+    ("", "pods"): complete_report,
+    ("apps", "daemonsets"): _count_template,
+    ("batch", "jobs"): _label_job,
 }
 
 _AT_UPDATE: Final[dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]]] = {

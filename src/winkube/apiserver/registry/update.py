@@ -11,12 +11,15 @@ import orjson
 
 from winkube.api.errors import BadRequestError, ConflictError, InvalidError, UnexplainedError
 from winkube.api.kinds import Kind
+from winkube.api.roundtrip import as_given
 from winkube.api.validation import validate_update
 from winkube.api.validation.problems import Problems
 from winkube.api.warnings.rules import warnings_on_update
 from winkube.apiserver.admission.chain import Admission
-from winkube.apiserver.apply.managers import Owner, track_update
-from winkube.apiserver.conversion import to_served, to_stored
+from winkube.apiserver.apply.managers import track_update
+from winkube.apiserver.apply.owner import author, differ_in_times
+from winkube.apiserver.apply.reset import reset_fields
+from winkube.apiserver.conversion import as_reread, to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group
@@ -25,6 +28,7 @@ from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
 from winkube.apiserver.registry.strategy import needs_version
+from winkube.apiserver.registry.volumes import time_phase
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -39,6 +43,7 @@ class Part:
 
     name: str
     prepare: Prepare
+    tracked: bool = True  # whether writing it moves owners; otherwise the writer has moved them
 
 
 WHOLE: Final = Part("", prepare_update)
@@ -65,8 +70,8 @@ async def update(
     old = await registry.work(options, served_form, served, old_item)
     check_identity(served, new, old_item)
     _carry_over(new, old)
-    if options.resets_managers:
-        new["metadata"].pop("managedFields", None)
+    # What admission changes belongs to nobody.
+    await registry.work(options, _track, registry, served, (old, new), options, part)
     request = Admission(
         "UPDATE",
         served,
@@ -106,10 +111,11 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
     assert old is not None
     managers = new["metadata"].get("managedFields")
     part.prepare(kind, new, old)
-    if options.applies and managers is not None:
-        new["metadata"]["managedFields"] = managers
+    _keep_managers(new["metadata"], managers)
     complete_signing_request(kind, new, old, part=part.name, clock=registry.clock)
-    _track(registry, kind, (old, new), options, part)
+    time_phase(kind, new, old, part=part.name, clock=registry.clock)
+    if differ_in_times(new, old):
+        new["metadata"]["managedFields"] = old["metadata"]["managedFields"]
     causes = validate_update(kind, new, old, part=part.name)
     if causes:
         raise InvalidError.of(kind.kind, request.name, causes, group=judged_group(kind))
@@ -118,20 +124,30 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
 
 def _track(
     registry: Registry,
-    kind: Kind,
+    served: Served,
     states: tuple[JsonObject, JsonObject],
     options: WriteOptions,
     part: Part,
 ) -> None:
     """Keep managedFields true, for objects that have them; an apply has done so itself."""
     old, new = states
+    kind = served.kind
     definition = registry.schema.for_kind(kind.gvk)
-    if definition is not None and not options.applies and new["metadata"].get("managedFields"):
-        owner = Owner(options.manager, "Update", kind.api_version, part.name)
-        now = "" if part.name == "scale" else to_rfc3339(registry.clock.now())
-        track_update(definition.shape, old, new, owner, now)
-    if not new["metadata"].get("managedFields"):
-        new["metadata"].pop("managedFields", None)
+    if definition is not None and part.tracked and not options.applies:
+        owner = author(options.manager, kind.api_version, part.name)
+        now = to_rfc3339(registry.clock.now())
+        with as_given(options.emptied):
+            seen = as_reread(served, new)
+            track_update(definition.shape, old, seen, owner, now, reset_fields(kind, part.name))
+            new["metadata"]["managedFields"] = seen["metadata"]["managedFields"]
+    _keep_managers(new["metadata"], new["metadata"].get("managedFields"))
+
+
+def _keep_managers(metadata: JsonObject, managers: list[JsonObject] | None) -> None:
+    if managers:
+        metadata["managedFields"] = managers
+    else:
+        metadata.pop("managedFields", None)
 
 
 def served_form(served: Served, item: Item) -> JsonObject:
@@ -146,10 +162,7 @@ def check_identity(served: Served, new: JsonObject, item: Item) -> None:
             f"the name of the object ({name}) does not match the name on the URL ({item.name})"
         )
     metadata["name"] = item.name
-    if metadata.get("namespace") not in (None, "", item.namespace):
-        raise BadRequestError(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+    require_namespace(new, item.namespace)
     kind = served.kind
     version = metadata.get("resourceVersion")
     if version and version not in ("0", str(item.revision)):
@@ -182,6 +195,13 @@ def require_identity(served: Served, new: JsonObject, item: Item, *, dry_run: bo
             f"UID in precondition: {uid}, UID in object meta: {current}"
         )
         raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
+
+
+def require_namespace(new: JsonObject, namespace: str) -> None:
+    if new["metadata"].get("namespace") not in (None, "", namespace):
+        raise BadRequestError(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
 
 
 def require_name(new: JsonObject, name: str) -> None:

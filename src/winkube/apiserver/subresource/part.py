@@ -3,6 +3,7 @@
 from typing import Final
 
 from winkube.api.kinds import Kind
+from winkube.apiserver.registry.gated import drop_gated
 from winkube.apiserver.registry.prepare import free_metadata
 from winkube.apiserver.registry.update import STATUS, Part
 from winkube.base.types import JsonObject
@@ -27,6 +28,9 @@ def _ephemeral(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     containers = (new.get("spec") or {}).get("ephemeralContainers") or []
     _restore(new, old)
     new["spec"] = {**old["spec"], "ephemeralContainers": containers}
+    if not containers:
+        del new["spec"]["ephemeralContainers"]
+    drop_gated(kind, new)
     _next_generation(new, old)
 
 
@@ -43,6 +47,7 @@ def _resize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         if had:
             pairs = zip(wanted, had, strict=True)
             new["spec"][field] = [_resized(*pair) for pair in pairs]
+    drop_gated(kind, new)
     _next_generation(new, old)
 
 

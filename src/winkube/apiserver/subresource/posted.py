@@ -3,7 +3,8 @@
 from typing import Final
 
 from winkube.api.errors import BadRequestError
-from winkube.apiserver.apply.managers import Owner, track_posted
+from winkube.apiserver.apply.managers import track_posted
+from winkube.apiserver.apply.owner import author
 from winkube.apiserver.body import decode_as, read_body
 from winkube.apiserver.call import Call
 from winkube.apiserver.options import WriteOptions
@@ -40,7 +41,7 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
     definition = registry.schema.for_kind(kind.gvk)
     if definition is not None:
         part = call.target.subresource
-        owner = Owner(options.manager, "Update", kind.api_version, part)
+        owner = author(options.manager, kind.api_version, part)
         track_posted(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
     return obj, options
 
