@@ -99,14 +99,18 @@ class Chain:
         self._by_resource: dict[str, tuple[tuple[Step, ...], tuple[Validator, ...]]] = {}
 
     async def admit(self, request: Admission) -> None:
-        await _admit(self._steps(request)[0], request)
+        await _admit(self._steps(request.served)[0], request)
+
+    def asks_others(self, served: Served) -> bool:
+        """Whether somebody else may be shown what is written."""
+        return any(_asks(step) for steps in self._steps(served) for step in steps)
 
     async def ask_changers(self, request: Admission) -> None:
         """What is not kept, like a connection or a question, is for the steps that ask others."""
-        await _admit([step for step in self._steps(request)[0] if _asks(step)], request)
+        await _admit([step for step in self._steps(request.served)[0] if _asks(step)], request)
 
     async def ask_judges(self, request: Admission) -> None:
-        for step in self._steps(request)[1]:
+        for step in self._steps(request.served)[1]:
             if _asks(step):
                 await step.validate(request)
 
@@ -115,11 +119,11 @@ class Chain:
             await self._close()
 
     async def validate(self, request: Admission) -> None:
-        for step in self._steps(request)[1]:
+        for step in self._steps(request.served)[1]:
             await step.validate(request)
 
-    def _steps(self, request: Admission) -> tuple[tuple[Step, ...], tuple[Validator, ...]]:
-        resource = request.served.kind.group_resource
+    def _steps(self, served: Served) -> tuple[tuple[Step, ...], tuple[Validator, ...]]:
+        resource = served.kind.group_resource
         found = self._by_resource.get(resource)
         if found is None:
             mutating = tuple(step for step in self._mutating if _is_about(step, resource))

@@ -71,9 +71,11 @@ class StoredWorld:
 
     def _catch_up(self) -> bool:
         """Whether anything that counts is different now."""
-        before = len(self._known)
         if self._seen < 0:
             return self._read_all()
+        if self._nodes.changed <= self._seen:
+            return False
+        before = len(self._known)
         try:
             changes = self._nodes.changes_after(self._seen)
         except ExpiredError:

@@ -17,6 +17,8 @@ from winkube.base.types import JsonObject
 
 # Versions that are still spoken, though nothing else of theirs is served.
 _OLDER: Final = {"Eviction": "policy/v1beta1"}
+# Parts whose answer is not the body: without webhooks nobody sees who wrote what of it.
+_ANSWERED: Final = frozenset({"binding", "eviction"})
 # To these a uid is a condition.
 _PRESERVING: Final = frozenset({"binding", "token"})
 _SYSTEM_FIELDS: Final = (
@@ -39,8 +41,9 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
     _place(call, obj["metadata"])
     drop_repeated_owners(obj, options.warnings, admitted=False)
     definition = registry.schema.for_kind(kind.gvk)
-    if definition is not None:
-        part = call.target.subresource
+    part = call.target.subresource
+    is_shown = part not in _ANSWERED or registry.admission.asks_others(call.served)
+    if definition is not None and is_shown:
         owner = author(options.manager, kind.api_version, part)
         track_posted(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
     return obj, options

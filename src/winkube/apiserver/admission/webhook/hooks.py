@@ -47,10 +47,12 @@ class Hooks:
         self._namespaces = resources.core("namespaces")
         self._known: dict[str, tuple[int, tuple[Hook, ...]]] = {}
 
+    @property
+    def exist(self) -> bool:
+        return self._configurations is not None and len(self._configurations.cache) > 0
+
     def concerned(self, request: Admission) -> list[Hook]:
-        if self._configurations is None or not len(self._configurations.cache):
-            return []
-        if not request.asks:
+        if self._configurations is None or not self.exist or not request.asks:
             return []
         if request.served.kind.group == GROUP:
             return []  # else a bad webhook could not be taken away again

@@ -7,7 +7,7 @@ are asked again that want to be, when something changed after their turn.
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from winkube.api.decode import clone
 from winkube.api.errors import ApiError, InternalError, UndecodableError
@@ -69,12 +69,14 @@ class _Turns:
 
 
 class MutatingWebhooks:
-    asks_others: Final = True
-
     def __init__(self, resources: Resources, caller: Caller, schema: Schema) -> None:
         self._hooks = Hooks(resources, "mutatingwebhookconfigurations")
         self._caller = caller
         self._schema = schema
+
+    @property
+    def asks_others(self) -> bool:
+        return self._hooks.exist
 
     async def admit(self, request: Admission) -> None:
         concerned = self._hooks.concerned(request)
@@ -136,11 +138,13 @@ class MutatingWebhooks:
 
 
 class ValidatingWebhooks:
-    asks_others: Final = True
-
     def __init__(self, resources: Resources, caller: Caller) -> None:
         self._hooks = Hooks(resources, "validatingwebhookconfigurations")
         self._caller = caller
+
+    @property
+    def asks_others(self) -> bool:
+        return self._hooks.exist
 
     async def validate(self, request: Admission) -> None:
         concerned = self._hooks.concerned(request)
