@@ -7,10 +7,13 @@ owner that would adopt it. Claiming adopts what matches and releases what no lon
 
 from collections.abc import Callable, Sequence
 
+from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import (
     controller_of,
+    is_deleting,
     key_of,
     labels_of,
+    name_of,
     namespace_of,
     owner_references,
     uid_of,
@@ -88,7 +91,24 @@ class Dependents:
         """Adopt and release; what is the owner's afterwards."""
         orphans = self._informer.by_index(ORPHANS, namespace_of(owner))
         claims = plan_claims(owner, self._wants(owner), (*self.of(owner), *orphans))
+        if claims.adopt:
+            await self._recheck(owner)
         return await apply_claims(self._client, self.resource, owner, claims, finalizer=finalizer)
+
+    async def _recheck(self, owner: JsonObject) -> None:
+        """Ask the server before adopting: what an owner that ends leaves behind must stay free.
+
+        Who adopted by a cache that does not show yet that the owner goes would have the collector
+        take along what was to be kept.
+        """
+        resource, name = self._owners.resource, name_of(owner)
+        try:
+            fresh = await self._client.get(resource, name, namespace=namespace_of(owner))
+        except NotFoundError:
+            fresh = {}
+        if not fresh or uid_of(fresh) != uid_of(owner) or is_deleting(fresh):
+            cause = "it is going, or another has its name"
+            raise ConflictError.of(resource.plural, name, cause, group=resource.group)
 
     def _owner_key(self, obj: JsonObject) -> str | None:
         owner = controller_of(obj)

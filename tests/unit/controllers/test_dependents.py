@@ -1,7 +1,9 @@
 from typing import Any
 
+import pytest
 from tests.unit.controllers.stage import controlling, make_context
 
+from winkube.api.errors import ConflictError
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, REPLICASETS
 from winkube.controllers.adoption import Predicate, plan_claims
@@ -111,3 +113,20 @@ async def test_what_an_owner_wants_may_be_more_than_labels() -> None:
     assert sorted(each["metadata"]["name"] for each in claimed) == ["good", "good-mine"]
     released = api.find(PODS, "default/bad-mine") or {}
     assert not released["metadata"].get("ownerReferences")
+
+
+async def test_what_an_owner_leaves_behind_is_not_taken_back() -> None:
+    """Its cache may not show yet that it ends, while that of the pods shows them free."""
+    api = FakeApi()
+    before = api.seed(REPLICASETS, owner(finalizers=["orphan"]))
+    await api.delete(REPLICASETS, "rs", namespace="default")
+    api.seed(PODS, pod("free"))
+    mine = keeper(api)
+    async with controlling(mine):
+        with pytest.raises(ConflictError):
+            await mine.pods.claim(before)
+        assert "ownerReferences" not in api.all(PODS)[0]["metadata"]
+        await api.patch(REPLICASETS, "rs", {"metadata": {"finalizers": None}}, namespace="default")
+        with pytest.raises(ConflictError):
+            await mine.pods.claim(before)
+        assert "ownerReferences" not in api.all(PODS)[0]["metadata"]

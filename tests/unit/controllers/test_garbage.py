@@ -2,7 +2,15 @@ import pytest
 from tests.unit.controllers.stage import make_context
 
 from winkube.base.types import JsonObject
-from winkube.client.resource import CONFIGMAPS, DEPLOYMENTS, NODES, PODS, REPLICASETS, Resource
+from winkube.client.resource import (
+    CONFIGMAPS,
+    DEPLOYMENTS,
+    EVENTS,
+    NODES,
+    PODS,
+    REPLICASETS,
+    Resource,
+)
 from winkube.controllers.garbage.collector import GarbageCollector
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
@@ -107,6 +115,26 @@ async def test_cluster_scoped_owner_of_a_namespaced_object() -> None:
     async with running(collector(api).run()):
         await api.delete(NODES, "n")
         await eventually(lambda: count(api, CONFIGMAPS) == [0])
+
+
+async def test_what_is_in_no_namespace_does_not_go_with_an_owner_in_one() -> None:
+    api = FakeApi()
+    ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "uid": "no"}}
+    api.seed(NODES, owned("kept", ghost))
+    api.seed(PODS, owned("goes", ghost))
+    controller = collector(api)
+    async with running(controller.run(), controller.context.recorder.run()):
+        await eventually(lambda: count(api, PODS) == [0])
+        assert count(api, NODES) == [1]
+        there = api.seed(CONFIGMAPS, {"metadata": {"name": "there"}})
+        api.seed(NODES, owned("told", there))
+        await eventually(lambda: api.all(EVENTS))
+        assert count(api, NODES) == [2]
+    (said,) = api.all(EVENTS)
+    assert (said["reason"], said["involvedObject"]["name"]) == ("OwnerRefInvalidNamespace", "told")
+    uid = there["metadata"]["uid"]
+    what = f"[v1/ConfigMap, namespace: , name: there, uid: {uid}]"
+    assert said["message"] == f'ownerRef {what} does not exist in namespace ""'
 
 
 async def test_owner_made_again_under_the_same_name_is_another_owner() -> None:

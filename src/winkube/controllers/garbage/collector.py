@@ -12,7 +12,7 @@ from winkube.aio.supervise import repeat
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import metadata, owner_references, uid_of
 from winkube.base.types import JsonObject
-from winkube.client.discovery import discover
+from winkube.client.discovery import ServedResource, discover
 from winkube.client.informer import Informer
 from winkube.client.resource import EVENTS, Resource
 from winkube.controllers.controller import CONFLICT_SECONDS, Context, Controller
@@ -60,19 +60,36 @@ class GarbageCollector(Controller):
                 informer = Informer(self.client, resource)
                 group.create_task(informer.run(), name=f"garbage {resource.plural}")
             self._followed[resource] = informer
-            self._follow(resource, informer)
+            self._follow(served, informer)
         self._found.set()
 
-    def _follow(self, resource: Resource, informer: Informer) -> None:
+    def _follow(self, served: ServedResource, informer: Informer) -> None:
         def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
             if new is None:
                 uids = self._graph.remove(uid_of(old or {}))
             else:
-                uids = self._graph.put(to_item(resource, new))
+                item = to_item(served.resource, new)
+                if old is None or owner_references(old) != owner_references(new):
+                    self._tell_elsewhere(served, item)
+                uids = self._graph.put(item)
             for uid in uids:
                 self.queue.add(uid)
 
         informer.on_change(changed)
+
+    def _tell_elsewhere(self, served: ServedResource, item: Item) -> None:
+        """Say it when an owner is known to be in another namespace than the object."""
+        for owner in item.owners:
+            known = self._graph.get(owner.uid)
+            if known is None or known.namespace in ("", item.namespace):
+                continue
+            what = f"[{owner.api_version}/{owner.kind}, namespace: {item.namespace}, "
+            what += f"name: {owner.name}, uid: {owner.uid}]"
+            said = f'ownerRef {what} does not exist in namespace "{item.namespace}"'
+            metadata = {"namespace": item.namespace, "name": item.name, "uid": item.uid}
+            about = {"apiVersion": served.resource.api_version, "kind": served.kind}
+            self.event({**about, "metadata": metadata}, "Warning", "OwnerRefInvalidNamespace", said)
+            return
 
     async def reconcile(self, key: str) -> None:
         item = self._graph.get(key)
@@ -83,8 +100,18 @@ class GarbageCollector(Controller):
         elif item.waits_for_dependents:
             await self._finish_foreground(item)
         in_question = item.owners and not (item.deleting and not item.waits_for_dependents)
+        if self._is_misled(item):
+            return
         if in_question and not await self._collect(item):
             await self._judge(item)
+
+    def _is_misled(self, item: Item) -> bool:
+        """Whether something outside of all namespaces names an owner inside of one.
+
+        Nobody can say which is meant, so nobody can say that it is gone: the object stays.
+        """
+        kinds = (self._kinds.get((owner.api_version, owner.kind)) for owner in item.owners)
+        return not item.namespace and any(kind is not None and kind.namespaced for kind in kinds)
 
     async def _collect(self, item: Item) -> bool:
         """Settle the plain cases, all owners there or all gone; False when it takes a closer look.
