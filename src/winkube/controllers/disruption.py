@@ -38,6 +38,12 @@ from winkube.controllers.pods import is_ready
 
 # A pod that was to be evicted and is there this much later was not evicted.
 DELETION_SECONDS: Final = 120.0
+# Owners of pods that have no size of their own.
+_UNSCALED: Final[Mapping[tuple[str | None, str | None], str]] = {
+    ("apps/v1", "DaemonSet"): "daemonsets.apps",
+    ("batch/v1", "Job"): "jobs.batch",
+    ("v1", "Node"): "nodes",
+}
 _PERCENT: Final = re.compile(r"([0-9]+)%")
 
 
@@ -267,6 +273,9 @@ class DisruptionController(Controller):
             self.queue.add_after(key, noted.again)
 
     def _scale_of(self, owner: JsonObject, namespace: str) -> tuple[str, int] | None:
+        resource = _UNSCALED.get((owner.get("apiVersion"), owner.get("kind")))
+        if resource is not None:
+            raise ScaleError(f"{resource} does not implement the scale subresource")
         found = self._find(owner, namespace)
         if found is None:
             return None

@@ -39,6 +39,7 @@ from winkube.controllers.quota import ResourceQuotaController
 from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
 from winkube.controllers.role_aggregation import RoleAggregationController
 from winkube.controllers.service_account_token import ServiceAccountTokenController
+from winkube.controllers.stale_disruption import StaleDisruptionController
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner
@@ -57,6 +58,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     TtlAfterFinishedController,
     CronJobController,
     DisruptionController,
+    StaleDisruptionController,
     ResourceQuotaController,
     HorizontalPodAutoscalerController,
     PersistentVolumeBinder,

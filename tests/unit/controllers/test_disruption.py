@@ -15,6 +15,7 @@ from winkube.controllers.disruption import (
     plan_scale,
     plan_status,
 )
+from winkube.controllers.stale_disruption import StaleDisruptionController, stale_in
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually
 
@@ -127,3 +128,63 @@ async def test_budget_follows_pods_and_the_size_of_their_controller() -> None:
         await eventually(lambda: allowed() == (2, 1))
         await api.patch(REPLICASETS, "rs", {"spec": {"replicas": 4}})
         await eventually(lambda: allowed() == (4, 0))
+
+
+async def test_owners_without_a_size_are_named() -> None:
+    api = FakeApi()
+    owned = pod("p")
+    reference = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d"}
+    owned["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+    api.seed(PODS, owned)
+    api.seed(PODDISRUPTIONBUDGETS, budget(maxUnavailable=1))
+
+    def said() -> list[str]:
+        (one,) = api.all(PODDISRUPTIONBUDGETS)
+        listed = (one.get("status") or {}).get("conditions") or ()
+        return [f"{each['reason']}: {each['message']}" for each in listed]
+
+    words = "daemonsets.apps does not implement the scale subresource"
+    async with controlling(DisruptionController(make_context(api))):
+        await eventually(lambda: said() == [f"SyncFailed: {words}"])
+
+
+def marked(**facts: Any) -> JsonObject:
+    found = pod("p")
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    condition |= {"lastTransitionTime": to_rfc3339(NOW), **facts.get("condition", {})}
+    found["status"]["conditions"].append(condition)
+    found["status"]["phase"] = facts.get("phase", "Running")
+    if facts.get("going"):
+        found["metadata"]["deletionTimestamp"] = to_rfc3339(NOW)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("subject", "left"),
+    [
+        (pod("p"), None),
+        (marked(), 90.0),
+        (marked(condition={"lastTransitionTime": to_rfc3339(NOW - 300)}), 0.0),
+        (marked(condition={"status": "False"}), None),
+        (marked(condition={"reason": "TerminationByKubelet"}), None),
+        (marked(phase="Failed"), None),
+        (marked(going=True), None),
+    ],
+)
+def test_a_disruption_that_does_not_come_is_believed_for_two_minutes(
+    subject: JsonObject, left: float | None
+) -> None:
+    assert stale_in(subject, NOW + 30) == left
+
+
+async def test_a_disruption_that_did_not_come_is_taken_back() -> None:
+    api = FakeApi()
+    api.seed(PODS, marked())
+
+    def found() -> JsonObject:
+        (one,) = api.all(PODS)
+        return next(e for e in one["status"]["conditions"] if e["type"] == "DisruptionTarget")
+
+    async with controlling(StaleDisruptionController(make_context(api))):
+        await eventually(lambda: found()["status"] == "False")
+    assert "reason" not in found()

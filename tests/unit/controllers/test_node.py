@@ -4,11 +4,12 @@ from typing import Any
 import pytest
 from tests.unit.controllers.stage import controlling
 
+from winkube.api.errors import InternalError
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
-from winkube.client.resource import EVENTS, LEASES, NODES, PODS
+from winkube.client.resource import EVENTS, LEASES, NODES, PODS, Resource
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context
 from winkube.controllers.node.cidr import CidrPool, NodeCidrController, pod_cidrs
@@ -223,6 +224,57 @@ async def test_pods_of_a_node_that_is_gone_are_removed_after_a_while() -> None:
     assert [pod["metadata"]["name"] for pod in api.all(PODS)] == ["fine"]
 
 
+async def test_pods_that_go_and_have_nobody_to_end_them_are_failed_and_removed() -> None:
+    """Never scheduled, or on a node that is declared dead; a finalizer shows what was said."""
+    api, clock = FakeApi(), FakeClock()
+    taint = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
+    down = [{"type": "Ready", "status": "Unknown"}]
+    up = [{"type": "Ready", "status": "True"}]
+    for name, taints, conditions in (
+        ("dead", [taint], down),
+        ("alive", [taint], up),
+        ("silent", [], down),
+    ):
+        body = {"spec": {"taints": taints}, "status": {"conditions": conditions}}
+        api.seed(NODES, {"metadata": {"name": name}, **body})
+    for place in ("", "dead", "alive", "silent"):
+        meta = {"name": f"on-{place or 'none'}", "finalizers": ["example.com/wait"]}
+        going = {**meta, "deletionTimestamp": "2020-01-01T00:00:00Z"}
+        phase = {"phase": "Running" if place else "Pending"}
+        api.seed(PODS, {"metadata": going, "spec": {"nodeName": place}, "status": phase})
+    shared = context(api, clock)
+    controller = PodGarbageCollector(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        await controller.sweep()
+    phases = {each["metadata"]["name"]: each["status"]["phase"] for each in api.all(PODS)}
+    failed = {name for name, phase in phases.items() if phase == "Failed"}
+    assert failed == {"on-none", "on-dead"}
+    assert all("conditions" not in each["status"] for each in api.all(PODS))
+
+
+async def test_a_pod_that_cannot_be_collected_does_not_keep_the_others() -> None:
+    class Refusing(FakeApi):
+        async def update(
+            self, resource: Resource, obj: JsonObject, *, subresource: str | None = None
+        ) -> JsonObject:
+            if obj["metadata"]["name"] == "first":
+                raise InternalError("a webhook does not answer")
+            return await super().update(resource, obj, subresource=subresource)
+
+    api, clock = Refusing(), FakeClock()
+    for name in ("first", "second"):
+        api.seed(PODS, {"metadata": {"name": name}, "spec": {"nodeName": "gone"}})
+    shared = context(api, clock)
+    controller = PodGarbageCollector(shared)
+    async with running(shared.informers.run()):
+        await shared.informers.synced()
+        await controller.sweep()
+        clock.advance(41)
+        await controller.sweep()
+    assert [pod["metadata"]["name"] for pod in api.all(PODS)] == ["first"]
+
+
 def test_oldest_ended_pods_go_beyond_the_threshold() -> None:
     pods = [
         {
@@ -232,7 +284,7 @@ def test_oldest_ended_pods_go_beyond_the_threshold() -> None:
         }
         for n in range(4)
     ]
-    plan = plan_pod_gc(pods, {"n"}, {}, 2)
+    plan = plan_pod_gc(pods, {"n": node("n")}, {}, 2)
     assert [pod["metadata"]["name"] for pod in plan.ended] == ["p3", "p2"]
 
 
