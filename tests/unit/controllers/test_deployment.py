@@ -95,6 +95,15 @@ def test_scaling_in_the_middle_of_a_rollout_is_proportional() -> None:
     assert planned == {"old": 15, "new": 10}
 
 
+@pytest.mark.parametrize("noted", ["0", "none", "-1", None])
+def test_without_a_note_of_the_size_the_size_there_is_counts(noted: str | None) -> None:
+    notes = {DESIRED: "10"} if noted is None else {DESIRED: "10", MAX_REPLICAS: noted}
+    new = replica_set("new", 5, annotations=notes, created="2020-02-01T00:00:00Z")
+    subject = rollout(20, new, replica_set("old", 8, annotations=notes))
+    subject.deployment["status"] = {"replicas": 13}
+    assert sizes(scaling.plan_scale(subject)) == {"old": 15, "new": 10}
+
+
 def test_scaling_to_nothing_empties_every_set() -> None:
     notes = {DESIRED: "4", MAX_REPLICAS: "5"}
     new = replica_set("new", 2, annotations=notes)
@@ -193,6 +202,16 @@ def test_set_that_becomes_current_again_gets_the_next_revision() -> None:
     wanted = revision.plan_annotations(subject, again)
     assert wanted[REVISION] == "3"
     assert wanted["deployment.kubernetes.io/revision-history"] == "1"
+
+
+def test_the_history_of_a_set_that_comes_and_goes_stays_short() -> None:
+    trace = "deployment.kubernetes.io/revision-history"
+    long = ",".join(str(number) for number in range(1000, 1400))
+    again = replica_set("again", 0, revision=1400, annotations={trace: long})
+    subject = rollout(1, again, replica_set("other", 1, revision=1401))
+    wanted = revision.plan_annotations(subject, again)[trace]
+    assert wanted.split(",")[-2:] == ["1399", "1400"]
+    assert 1990 < len(wanted) <= 2000
 
 
 def test_rollback_finds_the_revision_asked_for() -> None:

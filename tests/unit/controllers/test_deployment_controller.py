@@ -2,11 +2,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.unit.controllers.stage import play_kubelet
+import pytest
+from tests.unit.controllers.stage import controlling, make_context, play_kubelet
 
+from winkube.api.errors import ForbiddenError
 from winkube.base.types import JsonObject
-from winkube.client.resource import DEPLOYMENTS, EVENTS, PODS, REPLICASETS
+from winkube.client.resource import DEPLOYMENTS, EVENTS, PODS, REPLICASETS, Resource
 from winkube.controllers.config import ControllerConfig
+from winkube.controllers.deployment.controller import DeploymentController
 from winkube.controllers.deployment.template import template_hash
 from winkube.controllers.manager import ControllerManager
 from winkube.testing.fake_api import FakeApi
@@ -129,3 +132,77 @@ async def test_scaling_is_announced() -> None:
         await eventually(
             lambda: wanted <= {event["message"] for event in api.all(EVENTS)}, seconds=10
         )
+
+
+class Refusing(FakeApi):
+    """Makes no replica sets."""
+
+    async def create(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        namespace: str | None = None,
+        name: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        if resource == REPLICASETS:
+            raise ForbiddenError("exceeded quota: no more sets")
+        return await super().create(
+            resource, obj, namespace=namespace, name=name, subresource=subresource
+        )
+
+
+def progress(api: FakeApi) -> JsonObject:
+    found = api.find(DEPLOYMENTS, "default/web") or {}
+    listed = found.get("status", {}).get("conditions") or ()
+    return next((entry for entry in listed if entry["type"] == "Progressing"), {})
+
+
+async def test_a_set_that_cannot_be_made_is_told_of() -> None:
+    api = Refusing()
+    api.seed(DEPLOYMENTS, deployment())
+    async with running(ControllerManager(api, ControllerConfig()).run()):
+        await eventually(lambda: progress(api).get("reason") == "ReplicaSetCreateError")
+        await eventually(lambda: "ReplicaSetCreateError" in {e["reason"] for e in api.all(EVENTS)})
+    name = f"web-{template_hash(deployment()['spec']['template'], None)}"
+    said = f'Failed to create new replica set "{name}": exceeded quota: no more sets'
+    assert (progress(api)["status"], progress(api)["message"]) == ("False", said)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_without_a_deadline_no_progress_is_told(paused: bool) -> None:
+    api = FakeApi()
+    api.seed(DEPLOYMENTS, deployment(progressDeadlineSeconds=2**31 - 1, paused=paused))
+    seen: set[str] = set()
+
+    def done() -> bool:
+        seen.update(conditions(api))
+        return "Available" in seen and (paused or images(api) == ["one"] * 2)
+
+    async with running(ControllerManager(api, ControllerConfig()).run(), play_kubelet(api)):
+        await eventually(done)
+    assert "Progressing" not in seen
+
+
+async def test_progress_with_a_set_that_was_there_counts_from_the_first_look() -> None:
+    api = FakeApi()
+    async with running(ControllerManager(api, ControllerConfig()).run()):
+        api.seed(DEPLOYMENTS, deployment())
+        await eventually(lambda: progress(api).get("reason") == "NewReplicaSetCreated")
+        await api.patch(DEPLOYMENTS, "web", {"status": None}, subresource="status")
+        await eventually(lambda: progress(api))
+    (found,) = api.all(REPLICASETS)
+    assert progress(api)["reason"] == "FoundNewReplicaSet"
+    assert progress(api)["message"] == f'Found new replica set "{found["metadata"]["name"]}"'
+
+
+async def test_pods_that_go_cost_nothing_that_stays() -> None:
+    async with rolled_out() as api:
+        controller = DeploymentController(make_context(api))
+        async with controlling(controller):
+            before = len(controller._reads)
+            for pod in api.all(PODS):
+                await api.delete(PODS, pod["metadata"]["name"], options={"gracePeriodSeconds": 0})
+            await eventually(lambda: settled(api, "one"))
+            assert len(controller._reads) == before

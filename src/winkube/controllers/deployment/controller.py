@@ -6,11 +6,12 @@ of step (create the new set, grow it, or shrink old ones) and writes the status.
 status changes bring the deployment back for the next step.
 """
 
+import contextlib
 import copy
 import dataclasses
 from collections.abc import Sequence
 
-from winkube.api.errors import AlreadyExistsError
+from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.api.meta import (
     annotations_of,
     controller_of,
@@ -22,7 +23,9 @@ from winkube.api.meta import (
     uid_of,
 )
 from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
 from winkube.client.resource import DEPLOYMENTS, PODS, REPLICASETS
+from winkube.controllers.batch import Failure
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.dependents import Dependents
 from winkube.controllers.deployment import revision, scaling, status, template
@@ -37,6 +40,7 @@ from winkube.controllers.deployment.view import (
     revision_of,
 )
 from winkube.controllers.indexes import OWNER, add_owner_indexes
+from winkube.controllers.pod_control import is_ending_namespace
 from winkube.controllers.pods import is_finished
 
 
@@ -48,6 +52,7 @@ class DeploymentController(Controller):
         self._deployments = self.follow(DEPLOYMENTS)
         self._sets = Dependents(self, REPLICASETS, self._deployments, "Deployment")
         self._sets.follow()
+        self._every_set = self.informer(REPLICASETS)
         self._pods = self.informer(PODS)
         add_owner_indexes(self._pods)
         self._pods.on_change(self._pod_changed)
@@ -57,7 +62,7 @@ class DeploymentController(Controller):
         owner = controller_of(old) if old is not None and new is None else None
         if old is None or owner is None or owner.get("kind") != "ReplicaSet":
             return
-        replica_set = self.informer(REPLICASETS).get(f"{namespace_of(old)}/{owner['name']}")
+        replica_set = self._every_set.get(f"{namespace_of(old)}/{owner['name']}")
         deployment = controller_of(replica_set) if replica_set else None
         if deployment is not None:
             self.queue.add(f"{namespace_of(old)}/{deployment['name']}")
@@ -141,7 +146,7 @@ class DeploymentController(Controller):
         seconds = rollout.spec.get("minReadySeconds") or 0
         same = seconds == (replica_set["spec"].get("minReadySeconds") or 0)
         if wanted == annotations_of(replica_set) and same:
-            return rollout
+            return await self._note_found(rollout, replica_set)
         changed = {
             **replica_set,
             "metadata": {**replica_set["metadata"], "annotations": wanted},
@@ -149,6 +154,15 @@ class DeploymentController(Controller):
         }
         new = await self.client.update(REPLICASETS, changed)
         return dataclasses.replace(rollout, new=new)
+
+    async def _note_found(self, rollout: Rollout, replica_set: JsonObject) -> Rollout:
+        """Progress is counted from the first look at a set that was there before."""
+        conditions = (rollout.deployment.get("status") or {}).get("conditions") or []
+        if not rollout.has_deadline or find_condition(conditions, "Progressing") is not None:
+            return rollout
+        message = f'Found new replica set "{name_of(replica_set)}"'
+        fresh = status.to_progress_condition("True", "FoundNewReplicaSet", message)
+        return await self._set_condition(rollout, fresh)
 
     async def _create_new(self, rollout: Rollout) -> Rollout:
         wanted = template.new_replica_set(
@@ -160,14 +174,30 @@ class DeploymentController(Controller):
             new = await self.client.create(REPLICASETS, wanted)
         except AlreadyExistsError:
             new = await self._existing(rollout, wanted)
+        except (ApiError, TransportError) as error:
+            await self._tell_failure(rollout, wanted, error)
+            raise
         else:
             size = replicas_of(new)
             if size:
                 self._announce(rollout, new, 0, size)
-            message = f'Created new replica set "{name_of(new)}"'
-            fresh = status.to_progress_condition("True", "NewReplicaSetCreated", message)
-            rollout = await self._set_condition(rollout, fresh)
+            if rollout.has_deadline:
+                message = f'Created new replica set "{name_of(new)}"'
+                fresh = status.to_progress_condition("True", "NewReplicaSetCreated", message)
+                rollout = await self._set_condition(rollout, fresh)
         return dataclasses.replace(rollout, new=new)
+
+    async def _tell_failure(self, rollout: Rollout, wanted: JsonObject, error: Failure) -> None:
+        if is_ending_namespace(error):
+            return
+        reason = "ReplicaSetCreateError"
+        message = f'Failed to create new replica set "{name_of(wanted)}": {error}'
+        self.event(rollout.deployment, "Warning", reason, message)
+        if rollout.has_deadline:
+            fresh = status.to_progress_condition("False", reason, message)
+            # What cannot be told either is told with the next failure.
+            with contextlib.suppress(ApiError, TransportError):
+                await self._set_condition(rollout, fresh)
 
     async def _existing(self, rollout: Rollout, wanted: JsonObject) -> JsonObject:
         """The name is taken: by our own set the cache has not shown yet, or by a hash collision."""
@@ -241,6 +271,8 @@ class DeploymentController(Controller):
         conditions = (rollout.deployment.get("status") or {}).get("conditions") or []
         current = find_condition(conditions, "Progressing")
         reason = current.get("reason") if current is not None else None
+        if not rollout.has_deadline:
+            return rollout
         if rollout.paused and reason not in ("DeploymentPaused", "ProgressDeadlineExceeded"):
             fresh = ("Unknown", "DeploymentPaused", "Deployment is paused")
         elif not rollout.paused and reason == "DeploymentPaused":

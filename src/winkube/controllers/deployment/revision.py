@@ -18,6 +18,7 @@ from winkube.controllers.deployment.view import (
     status_count,
 )
 
+HISTORY_LENGTH: Final = 2000
 NOT_INHERITED: Final = frozenset(
     {LAST_APPLIED, REVISION, REVISION_HISTORY, DESIRED, MAX_REPLICAS, ROLLBACK_TO}
 )
@@ -54,8 +55,15 @@ def plan_annotations(rollout: Rollout, replica_set: JsonObject) -> dict[str, str
         wanted[REVISION] = str(revision)
         if old:
             history = [entry for entry in have.get(REVISION_HISTORY, "").split(",") if entry]
-            wanted[REVISION_HISTORY] = ",".join([*history, str(old)])
+            wanted[REVISION_HISTORY] = _shortened([*history, str(old)])
     return wanted
+
+
+def _shortened(history: list[str]) -> str:
+    """The latest revisions, as many as have room: who goes back and forth does so for ever."""
+    while len(text := ",".join(history)) > HISTORY_LENGTH:
+        history = history[1:]
+    return text
 
 
 def plan_cleanup(rollout: Rollout) -> list[JsonObject]:

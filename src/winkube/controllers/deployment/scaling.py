@@ -155,7 +155,9 @@ def _share(rollout: Rollout, replica_set: JsonObject, allowed: int) -> int:
     if not rollout.replicas:
         return -size
     text = annotations_of(replica_set).get(MAX_REPLICAS, "")
-    before = int(text) if text.isdigit() else status_count(rollout.deployment, "replicas")
+    # Somebody may have changed or removed the note.
+    noted = int(text) if text.isascii() and text.isdigit() else 0
+    before = noted or status_count(rollout.deployment, "replicas")
     if not before:
         return 0
     exact = size * (rollout.replicas + rollout.max_surge) / before

@@ -4,7 +4,6 @@ from winkube.api.meta import find_condition, name_of
 from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.controllers.deployment.view import (
-    NO_DEADLINE,
     Rollout,
     status_count,
     total,
@@ -74,7 +73,7 @@ def plan_rollout_status(rollout: Rollout, now: float) -> JsonObject:
         and current is not None
         and current.get("reason") == "NewReplicaSetAvailable"
     )
-    if rollout.progress_deadline == NO_DEADLINE:
+    if not rollout.has_deadline:
         conditions[:] = [entry for entry in conditions if entry["type"] != "Progressing"]
     elif not done:
         _progress(rollout, status, now)
@@ -147,7 +146,7 @@ def seconds_to_deadline(rollout: Rollout, conditions: Conditions, now: float) ->
     settled = ("NewReplicaSetAvailable", "ProgressDeadlineExceeded", "DeploymentPaused")
     if current is None or current.get("reason") in settled or rollout.paused:
         return None
-    if rollout.progress_deadline == NO_DEADLINE:
+    if not rollout.has_deadline:
         return None
     return parse_rfc3339(current["lastUpdateTime"]) + rollout.progress_deadline - now
 

@@ -106,6 +106,11 @@ class Rollout:
     def progress_deadline(self) -> int:
         return int(self.spec.get("progressDeadlineSeconds") or NO_DEADLINE)
 
+    @property
+    def has_deadline(self) -> bool:
+        """Without one nobody waits for progress, and none is told."""
+        return self.progress_deadline != NO_DEADLINE
+
     def _bounds(self) -> tuple[int, int]:
         """Surge rounds up, unavailable down, and not both may be nothing."""
         if not self.rolling:
