@@ -37,6 +37,13 @@ class Expectations:
             return True
         return False
 
+    def left(self, key: str) -> float:
+        """Seconds until the cache is trusted again: what was missed calls nobody."""
+        expected = self._expected.get(key)
+        if expected is None:
+            return 0.0
+        return max(0.0, expected.at + FORGET_SECONDS - self._clock.monotonic()) + 1.0
+
     def expect_creations(self, key: str, count: int) -> None:
         self._of(key).creations += count
 

@@ -5,7 +5,7 @@ as long as no other service uses the same port there; kube-proxy on that node do
 """
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from winkube.api.meta import is_condition_true, is_deleting, key_of, labels_of, name_of
 from winkube.base.types import JsonObject
@@ -15,6 +15,8 @@ from winkube.controllers.controller import Context, Controller
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 PortKey = tuple[str, str, int]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def wants_address(service: JsonObject) -> bool:
@@ -46,24 +48,45 @@ def node_addresses(nodes: Iterable[JsonObject]) -> list[str]:
     return found
 
 
-def pool_addresses(pool: Sequence[str]) -> Iterator[str]:
-    """Single addresses and networks, in the order given."""
-    for text in pool:
-        network = ipaddress.ip_network(text)
-        single = network.num_addresses == 1
-        for address in [network.network_address] if single else network.hosts():
-            yield str(address)
+class Pool(Collection[str]):
+    """Single addresses and networks, in the order given; a network may be too large to list."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._networks = [ipaddress.ip_network(text) for text in texts]
+
+    def __len__(self) -> int:
+        return len(self._networks)
+
+    def __iter__(self) -> Iterator[str]:
+        for network in self._networks:
+            single = network.num_addresses == 1
+            yield from map(str, [network.network_address] if single else network.hosts())
+
+    def __contains__(self, text: object) -> bool:
+        try:
+            address = ipaddress.ip_address(str(text))
+        except ValueError:
+            return False
+        return any(_is_host(address, network) for network in self._networks)
+
+
+def _is_host(address: Address, network: Network) -> bool:
+    if address not in network:
+        return False
+    # Of two addresses and of one, all are hosts; else the first and, before IPv6, the last are not.
+    last = (network.broadcast_address,) if network.version == 4 else ()
+    return network.num_addresses <= 2 or address not in (network.network_address, *last)
 
 
 def plan_address(
-    service: JsonObject, candidates: Iterable[str], taken: set[PortKey], *, shared: bool
+    service: JsonObject, candidates: Collection[str], taken: set[PortKey], *, shared: bool
 ) -> str | None:
     """The asked-for address if it is free, else the first free one."""
     wanted = service["spec"].get("loadBalancerIP")
+    if wanted:
+        candidates = [wanted] if wanted in candidates else []
     addresses = {address for address, _, _ in taken}
     for address in candidates:
-        if wanted and address != wanted:
-            continue
         clash = any((address, *port) in taken for port in ports_of(service))
         if not clash and (shared or address not in addresses):
             return address
@@ -108,7 +131,7 @@ class LoadBalancerController(Controller):
             return
         current = ingress_of(service)
         pool = self.context.config.load_balancer_pool
-        candidates = list(pool_addresses(pool)) if pool else node_addresses(self._nodes.list())
+        candidates: Collection[str] = Pool(pool) if pool else node_addresses(self._nodes.list())
         taken = self._taken(key)
         if len(current) == 1 and current[0] in candidates and not _clashes(service, current, taken):
             self._given[key] = current[0]

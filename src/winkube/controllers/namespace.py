@@ -187,9 +187,9 @@ class NamespaceController(Controller):
             return []
 
     async def _items(self, resource: Resource, namespace: str) -> list[JsonObject]:
-        found: list[JsonObject] = (await self.client.list(resource, namespace=namespace)).get(
-            "items"
-        ) or []
+        # Names and finalizers are all that is asked for: what is in there may be large.
+        listing = await self.client.list(resource, namespace=namespace, metadata_only=True)
+        found: list[JsonObject] = listing.get("items") or []
         return found
 
     async def _delete_each(self, resource: Resource, items: list[JsonObject]) -> None:

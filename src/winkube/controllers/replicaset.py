@@ -9,10 +9,9 @@ seeing it in the cache the set is not touched again (expectations).
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from winkube.api.meta import (
-    annotations_of,
     controller_of,
     find_condition,
     is_deleting,
@@ -33,16 +32,12 @@ from winkube.controllers.pod_control import PodControl
 from winkube.controllers.pods import (
     available_in,
     is_active,
-    is_ready,
     node_of,
-    phase_of,
     pod_from_template,
-    ready_since,
 )
+from winkube.controllers.victim import worst_first
 
 BURST: Final = 500
-DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-_PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class ReplicaPlan:
 
 
 def plan_replicas(
-    wanted: int, pods: Sequence[JsonObject], related: Iterable[JsonObject] = ()
+    wanted: int, pods: Sequence[JsonObject], related: Iterable[JsonObject], *, now: float
 ) -> ReplicaPlan:
     """How many to create, or which to delete; ``related`` are all pods of the same deployment."""
     missing = wanted - len(pods)
@@ -60,33 +55,7 @@ def plan_replicas(
         return ReplicaPlan(create=min(missing, BURST))
     surplus = min(-missing, BURST)
     crowd = Counter(node_of(pod) for pod in related if is_active(pod))
-    ranked = sorted(pods, key=lambda pod: deletion_rank(pod, crowd[node_of(pod)]))
-    return ReplicaPlan(delete=tuple(ranked[:surplus]))
-
-
-def deletion_rank(pod: JsonObject, crowd: int) -> tuple[Any, ...]:
-    """The smaller, the sooner deleted (kubernetes: ActivePodsWithRanks)."""
-    cost = annotations_of(pod).get(DELETION_COST, "0")
-    digits = cost.removeprefix("-")
-    restarts = sum(
-        status.get("restartCount", 0)
-        for status in (pod.get("status") or {}).get("containerStatuses") or ()
-    )
-    return (
-        bool(node_of(pod)),
-        _PHASE_ORDER.get(phase_of(pod), 0),
-        is_ready(pod),
-        int(cost) if digits.isascii() and digits.isdigit() else 0,
-        -crowd,
-        -(ready_since(pod) or 0.0),
-        -restarts,
-        _newest_first(pod["metadata"].get("creationTimestamp") or ""),
-        name_of(pod),
-    )
-
-
-def _newest_first(timestamp: str) -> tuple[int, ...]:
-    return tuple(-ord(character) for character in timestamp)
+    return ReplicaPlan(delete=tuple(worst_first(pods, crowd.__getitem__, now)[:surplus]))
 
 
 def plan_status(
@@ -158,7 +127,9 @@ class ReplicaSetController(Controller):
         ready = self._expected.satisfied(key)
         pods = [pod for pod in await self._pods.claim(replica_set) if is_active(pod)]
         failure = None
-        if ready and not is_deleting(replica_set):
+        if not ready:
+            self.queue.add_after(key, self._expected.left(key))
+        elif not is_deleting(replica_set):
             failure = await self._scale(replica_set, pods)
         await self._write_status(key, replica_set, pods, failure)
         if failure is not None:
@@ -166,7 +137,7 @@ class ReplicaSetController(Controller):
 
     async def _scale(self, replica_set: JsonObject, pods: Sequence[JsonObject]) -> Failure | None:
         wanted = replica_set["spec"].get("replicas", 1)
-        plan = plan_replicas(wanted, pods, self._related(replica_set))
+        plan = plan_replicas(wanted, pods, self._related(replica_set), now=self.clock.now())
         if plan.create:
             template, prefix = replica_set["spec"]["template"], f"{name_of(replica_set)}-"
             new = (pod_from_template(template, replica_set, prefix) for _ in range(plan.create))

@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 from tests.unit.controllers.stage import make_context
 
 from winkube.base.types import JsonObject
@@ -85,6 +86,49 @@ def test_ready_serving_and_terminating() -> None:
     ]
     (published,) = plan(pods, subject=service(publishNotReadyAddresses=True)).create
     assert [each["ready"] for each in conditions(published)] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hints"),
+    [
+        ("PreferClose", {"forZones": [{"name": "z1"}]}),
+        ("PreferSameZone", {"forZones": [{"name": "z1"}]}),
+        ("PreferSameNode", {"forZones": [{"name": "z1"}], "forNodes": [{"name": "n"}]}),
+        (None, None),
+    ],
+)
+def test_ready_endpoints_say_for_whom_they_are_meant_first(
+    wanted: str | None, hints: JsonObject | None
+) -> None:
+    subject = service(trafficDistribution=wanted)
+    (made,) = plan([pod(1), pod(2, ready=False)], subject=subject).create
+    assert [each.get("hints") for each in made["endpoints"]] == [hints, None]
+    # A change of mind changes the slices there are.
+    (changed,) = plan(
+        [pod(1)], [made], service() if hints else service(trafficDistribution="PreferClose")
+    ).update
+    assert ("hints" in changed["endpoints"][0]) is not bool(hints)
+
+
+@pytest.mark.parametrize(
+    ("notes", "told"),
+    [
+        ({"service.kubernetes.io/topology-mode": "Auto"}, False),
+        ({"service.kubernetes.io/topology-mode": "other"}, True),
+        (
+            {
+                "service.kubernetes.io/topology-mode": "Auto",
+                "service.kubernetes.io/topology-aware-hints": "Disabled",
+            },
+            True,
+        ),
+    ],
+)
+def test_the_older_way_of_hints_keeps_the_newer_out(notes: dict[str, str], told: bool) -> None:
+    subject = service(trafficDistribution="PreferClose")
+    subject["metadata"]["annotations"] = notes
+    (made,) = plan([pod(1)], subject=subject).create
+    assert ("hints" in made["endpoints"][0]) is told
 
 
 def test_pods_without_address_or_that_ended_are_left_out() -> None:

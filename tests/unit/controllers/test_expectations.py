@@ -12,8 +12,9 @@ def test_expectations_are_met_given_up_or_forgotten() -> None:
     assert expected.satisfied("k")
     expected.expect_deletion("k", "uid")
     assert not expected.satisfied("k")
-    clock.advance(301)
+    clock.advance(expected.left("k"))
     assert expected.satisfied("k")
+    assert expected.left("k") == 0.0
 
 
 def test_the_cache_meets_them() -> None:

@@ -1,7 +1,7 @@
 from winkube.base.types import JsonObject
 from winkube.client.resource import EVENTS, NODES, SERVICES
 from winkube.controllers.config import ControllerConfig
-from winkube.controllers.load_balancer import plan_address, pool_addresses
+from winkube.controllers.load_balancer import Pool, plan_address
 from winkube.controllers.manager import ControllerManager
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
@@ -39,7 +39,19 @@ def test_asked_for_address_is_given_or_nothing() -> None:
 
 
 def test_pool_is_addresses_and_networks() -> None:
-    assert list(pool_addresses(["1.1.1.1", "2.2.2.0/30"])) == ["1.1.1.1", "2.2.2.1", "2.2.2.2"]
+    pool = Pool(["1.1.1.1", "2.2.2.0/30", "3.3.3.0/31"])
+    assert list(pool) == ["1.1.1.1", "2.2.2.1", "2.2.2.2", "3.3.3.0", "3.3.3.1"]
+    assert all(address in pool for address in pool)
+    assert not any(text in pool for text in ("2.2.2.0", "2.2.2.3", "1.1.1.2", "::1", "name", ""))
+
+
+def test_a_pool_may_be_larger_than_any_list() -> None:
+    pool = Pool(["fd00::/64", "10.0.0.0/8"])
+    assert plan_address(service("a"), pool, set(), shared=False) == "fd00::1"
+    wanted = service("a", loadBalancerIP="10.255.255.254")
+    assert plan_address(wanted, pool, set(), shared=False) == "10.255.255.254"
+    beyond = service("a", loadBalancerIP="11.0.0.1")
+    assert plan_address(beyond, pool, set(), shared=False) is None
 
 
 def ingress(api: FakeApi, name: str) -> list[JsonObject]:

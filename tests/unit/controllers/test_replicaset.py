@@ -1,8 +1,10 @@
 from typing import Any
 
+import pytest
 from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.api.errors import ConflictError, ForbiddenError, InternalError
+from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import EVENTS, PODS, REPLICASETS, REPLICATIONCONTROLLERS
 from winkube.controllers.replicaset import (
@@ -11,7 +13,9 @@ from winkube.controllers.replicaset import (
     plan_replicas,
     plan_status,
 )
+from winkube.controllers.victim import DELETION_COST, deletion_cost, least_advanced_first
 from winkube.testing.fake_api import FakeApi
+from winkube.testing.fake_clock import FakeClock
 from winkube.testing.tasks import eventually
 
 
@@ -39,11 +43,12 @@ def pod(name: str, **facts: Any) -> JsonObject:
 
 
 def order(*pods: JsonObject, related: tuple[JsonObject, ...] = ()) -> list[str]:
-    plan = plan_replicas(0, pods, related or pods)
+    plan = plan_replicas(0, pods, related or pods, now=NOW)
     return [each["metadata"]["name"] for each in plan.delete]
 
 
 OLD, NEW = "2020-01-01T00:00:00Z", "2020-06-01T00:00:00Z"
+NOW = parse_rfc3339("2020-06-02T00:00:00Z")
 
 
 def test_worst_pods_are_deleted_first() -> None:
@@ -73,9 +78,43 @@ def test_recently_ready_restarted_and_young_pods_go_first() -> None:
     assert order(pod("a", created=OLD), pod("b", created=NEW)) == ["b", "a"]
 
 
+def test_pods_of_about_one_age_go_by_chance() -> None:
+    """Not always the youngest: it may be the one on the new node."""
+    days = [f"2020-01-0{day}T00:00:00Z" for day in (1, 2, 3)]
+    first, second, third = days
+    assert order(pod("a", ready_at=second), pod("b", ready_at=third)) == ["a", "b"]
+    assert order(pod("b", ready_at=second), pod("a", ready_at=third)) == ["a", "b"]
+    assert order(pod("a", created=first), pod("b", created=third)) == ["a", "b"]
+
+
+def test_the_container_that_was_restarted_most_counts_then_sidecars() -> None:
+    many, often = pod("many"), pod("often")
+    many["status"]["containerStatuses"] = [{"restartCount": 2}, {"restartCount": 2}]
+    often["status"]["containerStatuses"] = [{"restartCount": 3}]
+    assert order(many, often) == ["often", "many"]
+    beside = pod("beside", restarts=3)
+    beside["spec"]["initContainers"] = [{"name": "s", "restartPolicy": "Always"}]
+    beside["status"]["initContainerStatuses"] = [{"name": "s", "restartCount": 1}]
+    assert order(often, beside) == ["beside", "often"]
+
+
+def test_jobs_do_not_look_at_what_a_pod_is_said_to_be_worth() -> None:
+    cheap = pod("cheap", ready_at=OLD, annotations={DELETION_COST: "-5"})
+    ordered = least_advanced_first([cheap, pod("young", ready_at=NEW)])
+    assert [each["metadata"]["name"] for each in ordered] == ["young", "cheap"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [("7", 7), ("-7", -7), ("+7", 0), ("07", 0), ("", 0), ("-07", -7), ("4294967296", 0)],
+)
+def test_a_cost_is_a_number_as_go_writes_it(text: str, cost: int) -> None:
+    assert deletion_cost(pod("p", annotations={DELETION_COST: text})) == cost
+
+
 def test_missing_pods_are_created_in_bursts() -> None:
-    assert plan_replicas(3, [pod("a")]).create == 2
-    assert plan_replicas(10_000, []).create == 500
+    assert plan_replicas(3, [pod("a")], (), now=NOW).create == 2
+    assert plan_replicas(10_000, [], (), now=NOW).create == 500
 
 
 def replica_set(replicas: int = 2, **spec: Any) -> JsonObject:
@@ -186,3 +225,23 @@ async def test_replication_controller_selects_by_plain_labels() -> None:
     assert owner == "ReplicationController"
     (source,) = {event["source"]["component"] for event in api.all(EVENTS)}
     assert source == "replication-controller"
+
+
+async def test_a_pod_that_came_and_went_unseen_is_made_again_after_a_while() -> None:
+    """A cache that lists anew does not say what was there in between."""
+    api, clock = FakeApi(), FakeClock()
+    controller = ReplicaSetController(make_context(api, clock))
+    later: list[float] = []
+
+    def add_after(key: str, seconds: float) -> None:
+        later.append(seconds)
+
+    controller.queue.add_after = add_after  # type: ignore[method-assign]
+    async with controlling(controller):
+        controller._expected.expect_creations("default/rs", 1)
+        api.seed(REPLICASETS, replica_set(1))
+        await eventually(lambda: later)
+        assert api.all(PODS) == []
+        clock.advance(later[0])
+        controller.queue.add("default/rs")
+        await eventually(lambda: len(api.all(PODS)) == 1)

@@ -78,6 +78,7 @@ class DaemonSetController(Controller):
         daemon = Daemon(daemon_set, self._nodes.list(), pods, digest, self.clock.now())
         if not self._expected.satisfied(key):
             await self._write_status(key, daemon, observed=False)
+            self.queue.add_after(key, self._expected.left(key))
             return
         failure = await self._update(key, daemon)
         if failure is None:

@@ -90,6 +90,7 @@ class EndpointSliceController(ServiceFollower):
         if not self._expected.satisfied(key):
             # A slice we made is on its way into the cache and will call again: who plans without it
             # makes a second one.
+            self.queue.add_after(key, self._expected.left(key))
             return
         pods = selected_pods(self.pods, service)
         when = self.triggers.look(service, pods)

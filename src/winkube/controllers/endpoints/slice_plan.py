@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from winkube.api.meta import (
+    annotations_of,
     is_controlled_by,
     labels_of,
     name_of,
@@ -34,6 +35,10 @@ SERVICE_NAME: Final = "kubernetes.io/service-name"
 MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 MANAGER: Final = "endpointslice-controller.k8s.io"
 MAX_ENDPOINTS: Final = 100
+_SAME_NODE: Final = "PreferSameNode"
+_CLOSE: Final = ("PreferClose", "PreferSameZone", _SAME_NODE)
+_TOPOLOGY_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE: Final = "service.kubernetes.io/topology-mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,25 @@ def to_endpoint(service: JsonObject, backend: Backend, zones: Mapping[str, str])
         "zone": zones.get(node, ""),
         "hostname": hostname(service, backend.pod),
     }
-    return endpoint | {key: value for key, value in optional.items() if value}
+    endpoint |= {key: value for key, value in optional.items() if value}
+    hints = _hints(service, endpoint) if backend.ready else {}
+    return endpoint | ({"hints": hints} if hints else {})
+
+
+def _hints(service: JsonObject, endpoint: JsonObject) -> JsonObject:
+    """For whom the endpoint is meant first (upstream: endpointslice/trafficdist)."""
+    wanted = service["spec"].get("trafficDistribution")
+    notes = annotations_of(service)
+    # Who asks for the older way too gets that one alone, and we do not have it.
+    older = notes.get(_TOPOLOGY_HINTS, notes.get(_TOPOLOGY_MODE))
+    if wanted not in _CLOSE or older in ("Auto", "auto"):
+        return {}
+    hints: JsonObject = {}
+    if endpoint.get("zone"):
+        hints["forZones"] = [{"name": endpoint["zone"]}]
+    if endpoint.get("nodeName") and wanted == _SAME_NODE:
+        hints["forNodes"] = [{"name": endpoint["nodeName"]}]
+    return hints
 
 
 def plan_slices(

@@ -94,6 +94,8 @@ class JobController(Controller):
             # Not for us; or the cache has yet to show what we wrote, and will call again.
             return
         satisfied = self._expected.satisfied(key)
+        if not satisfied:
+            self.queue.add_after(key, self._expected.left(key))
         view = JobView(
             job,
             await self._pods.claim(job, finalizer=FINALIZER),

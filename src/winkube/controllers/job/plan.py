@@ -12,7 +12,7 @@ from winkube.controllers.job.indexes import IndexSet
 from winkube.controllers.job.policy import match_success
 from winkube.controllers.job.view import JobView, attempts, index_of, indexes_of, true_condition
 from winkube.controllers.pods import phase_of
-from winkube.controllers.replicaset import deletion_rank
+from winkube.controllers.victim import least_advanced_first
 
 BURST: Final = 500
 
@@ -82,7 +82,7 @@ def _to_delete(view: JobView, at_least: int) -> tuple[JsonObject, ...]:
     """Pods without an index of their own, then the least advanced."""
     if not at_least and not view.indexed:
         return ()
-    ordered = sorted(view.active, key=lambda pod: deletion_rank(pod, 0))
+    ordered = least_advanced_first(view.active)
     if not view.indexed:
         return tuple(ordered[:at_least])
     kept: dict[int, JsonObject] = {}

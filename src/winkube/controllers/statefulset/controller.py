@@ -69,6 +69,7 @@ class StatefulSetController(Controller):
             return
         if not self._expected.satisfied(key):
             # The pods we asked for, or sent away, come back through the cache.
+            self.queue.add_after(key, self._expected.left(key))
             return
         revisions = by_number(await self._revisions.claim(stateful_set))
         pods = await self._pods.claim(stateful_set)
