@@ -6,10 +6,12 @@ per interval: the first change after a quiet time goes out at once, a storm is m
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from winkube.base.types import JsonObject
 from winkube.proxy.service import ServicePort, parse_service_ports, service_of_slice
+from winkube.proxy.topology import Place
 
 _INDEX = "service"
 
@@ -29,8 +31,8 @@ class Cache(Protocol):
 
 
 class ServiceChanges:
-    def __init__(self, services: Cache, slices: Cache, node_name: str) -> None:
-        self._services, self._slices, self._node = services, slices, node_name
+    def __init__(self, services: Cache, slices: Cache, here: Place) -> None:
+        self._services, self._slices, self._here = services, slices, here
         self._dirty: set[str] = set()
         self._wake = asyncio.Event()
         slices.add_index(_INDEX, _index_slice)
@@ -58,12 +60,19 @@ class ServiceChanges:
         self._dirty.add(key)
         self._wake.set()
 
+    def move(self, zone: str) -> None:
+        """The node is in another zone: endpoints of any Service may be nearer, or farther."""
+        if zone != self._here.zone:
+            self._here = replace(self._here, zone=zone)
+            for key in self._services.keys():  # noqa: SIM118 - an informer is not a mapping
+                self.touch(key)
+
     def all_services(self) -> set[str]:
         return set(self._services.keys())
 
     def ports(self, key: str) -> tuple[ServicePort, ...]:
         slices = self._slices.by_index(_INDEX, key)
-        return parse_service_ports(self._services.get(key), slices, self._node)
+        return parse_service_ports(self._services.get(key), slices, self._here)
 
     def _on_service(self, key: str, _old: JsonObject | None, _new: JsonObject | None) -> None:
         self.touch(key)

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from winkube.aio.command import CommandError, run
+from winkube.api.meta import labels_of
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
-from winkube.client.resource import ENDPOINTSLICES, SERVICES
+from winkube.client.resource import ENDPOINTSLICES, NODES, SERVICES
 from winkube.client.rest import ApiClient
 from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
@@ -25,6 +26,7 @@ from winkube.proxy.ruleset import (
     render_port,
 )
 from winkube.proxy.service import ServicePort
+from winkube.proxy.topology import ZONE_LABEL, Place
 
 NFT_SECONDS: Final = 30.0
 log = logging.getLogger(__name__)
@@ -58,12 +60,20 @@ class LinuxProxy:
     def __init__(self, client: ApiClient, config: ProxyConfig) -> None:
         self._services = Informer(client, SERVICES)
         self._slices = Informer(client, ENDPOINTSLICES)
-        changes = ServiceChanges(self._services, self._slices, config.node_name)
-        self._loop = SyncLoop(changes, NftPlane(config.cluster_cidr), config)
+        self._node = Informer(client, NODES, field_selector=f"metadata.name={config.node_name}")
+        self._node.on_change(self._node_changed)
+        here = Place(config.node_name, heeds_hints=True)
+        self._changes = ServiceChanges(self._services, self._slices, here)
+        self._loop = SyncLoop(self._changes, NftPlane(config.cluster_cidr), config)
         self.ready = self._loop.ready
+
+    def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if new is not None:
+            self._changes.move(labels_of(new).get(ZONE_LABEL, ""))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._node.run(), name="proxy node")
             group.create_task(self._services.run(), name="proxy services")
             group.create_task(self._slices.run(), name="proxy endpoint slices")
             group.create_task(self._loop.run(), name="proxy sync")

@@ -5,10 +5,11 @@ data plane; leaves to the data planes what a front end or a backend looks like t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
 from winkube.base.types import JsonObject
+from winkube.proxy.topology import Hints, Place, parse_hints, plan_near
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 _OTHER_PROXY_LABEL = "service.kubernetes.io/service-proxy-name"
@@ -23,6 +24,8 @@ class Backend:
     ready: bool = True
     serving: bool = True
     terminating: bool = False
+    # Not meant for this node, while others are.
+    far: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class ServicePort:
     @property
     def cluster_backends(self) -> tuple[Backend, ...]:
         """The backends of traffic that may leave the node."""
-        return plan_usable(self.backends)
+        return plan_usable(b for b in self.backends if not b.far)
 
     @property
     def local_backends(self) -> tuple[Backend, ...]:
@@ -81,7 +84,7 @@ def service_of_slice(slice_: JsonObject) -> str | None:
 
 
 def parse_service_ports(
-    service: JsonObject | None, slices: Iterable[JsonObject], node_name: str
+    service: JsonObject | None, slices: Iterable[JsonObject], here: Place
 ) -> tuple[ServicePort, ...]:
     """Every port a proxy serves for this Service; empty for headless, ExternalName and absent."""
     if service is None or not _is_proxied(service):
@@ -92,7 +95,7 @@ def parse_service_ports(
         return ()
     known = [s for s in slices if s.get("addressType", "IPv4") == "IPv4"]
     return tuple(
-        _parse_port(service, port, cluster_ip, _parse_backends(known, port, node_name))
+        _parse_port(service, port, cluster_ip, _parse_backends(known, port, here))
         for port in spec.get("ports") or ()
     )
 
@@ -172,17 +175,25 @@ def _parse_affinity(spec: JsonObject) -> int:
 
 
 def _parse_backends(
-    slices: Iterable[JsonObject], port: JsonObject, node_name: str
+    slices: Iterable[JsonObject], port: JsonObject, here: Place
 ) -> tuple[Backend, ...]:
-    found: set[Backend] = set()
+    found: dict[Backend, Hints] = {}
     for slice_ in slices:
         number = _slice_port(slice_, port.get("name") or "", port.get("protocol") or "TCP")
         if number is None:
             continue
         for endpoint in slice_.get("endpoints") or ():
-            found.update(_parse_endpoint(endpoint, number, node_name))
+            hints = parse_hints(endpoint)
+            found |= dict.fromkeys(_parse_endpoint(endpoint, number, here.node), hints)
     # A pod can be in two slices while the controller moves it; the ready sighting wins.
     best = {(b.ip, b.port): b for b in sorted(found, key=lambda b: (b.ready, b.serving))}
+    near = plan_near((found[b] for b in best.values() if b.ready), here)
+    if near is not None:
+        kind, name = near
+        best = {
+            place: replace(b, far=b.ready and name not in found[b][kind])
+            for place, b in best.items()
+        }
     return tuple(sorted(best.values()))
 
 

@@ -28,6 +28,7 @@ from winkube.proxy.hnsapi import Hns, find_network, same_id
 from winkube.proxy.loop import PortsByService, SyncLoop
 from winkube.proxy.parallel import run_all
 from winkube.proxy.service import ServicePort
+from winkube.proxy.topology import Place
 from winkube.proxy.winkernel import (
     Balancer,
     EndpointTable,
@@ -58,7 +59,7 @@ class WindowsProxy:
         self._network = network
         self._services = Informer(client, SERVICES)
         self._slices = Informer(client, ENDPOINTSLICES)
-        changes = ServiceChanges(self._services, self._slices, config.node_name)
+        changes = ServiceChanges(self._services, self._slices, Place(config.node_name))
         self._hns = AsyncHnsClient(hns_socket)
         plane = HnsPlane(self._hns, config.network_name, config.kube_version)
         self._loop = SyncLoop(changes, plane, config)

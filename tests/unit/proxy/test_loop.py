@@ -8,6 +8,7 @@ from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
 from winkube.proxy.errors import ProxyError
 from winkube.proxy.loop import PortsByService, SyncLoop
+from winkube.proxy.topology import Place
 from winkube.testing.fake_api import FakeApi
 
 CONFIG = ProxyConfig(
@@ -55,7 +56,8 @@ def service(name: str) -> dict[str, object]:
 @asynccontextmanager
 async def running(plane: Plane, api: FakeApi) -> AsyncIterator[SyncLoop]:
     services, slices = Informer(api, SERVICES), Informer(api, ENDPOINTSLICES)
-    loop = SyncLoop(ServiceChanges(services, slices, "n"), plane, CONFIG)
+    changes = ServiceChanges(services, slices, Place("n", heeds_hints=True))
+    loop = SyncLoop(changes, plane, CONFIG)
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(run()) for run in (services.run, slices.run, loop.run)]
         yield loop
@@ -101,3 +103,13 @@ async def test_unfinished_services_are_tried_again_without_a_change() -> None:
     async with running(plane, api):
         assert (await plane.next_call())[0] == "replace"
         assert await plane.next_call() == ("update", frozenset({"default/a"}))
+
+
+def test_another_zone_is_a_change_of_every_service() -> None:
+    services, slices = Informer(FakeApi(), SERVICES), Informer(FakeApi(), ENDPOINTSLICES)
+    changes = ServiceChanges(services, slices, Place("n", heeds_hints=True))
+    services._objects["default/a"] = service("a")
+    changes.move("z1")
+    assert changes.take() == {"default/a"}
+    changes.move("z1")
+    assert changes.take() == set()

@@ -4,6 +4,9 @@ import pytest
 
 from winkube.base.types import JsonObject
 from winkube.proxy.service import Backend, parse_service_ports, plan_usable, service_of_slice
+from winkube.proxy.topology import Place
+
+HERE = Place("lin-1", "z1", heeds_hints=True)
 
 
 def service(**spec: Any) -> JsonObject:
@@ -50,7 +53,7 @@ def test_a_port_carries_the_service_s_addresses_and_policies() -> None:
             },
         },
         [],
-        "lin-1",
+        HERE,
     )
     (port,) = found
     assert port.identity == "default/web:http/tcp"
@@ -80,7 +83,7 @@ def test_a_port_carries_the_service_s_addresses_and_policies() -> None:
     ids=["absent", "headless", "unallocated", "external name", "ipv6", "other proxy"],
 )
 def test_some_services_are_not_ours_to_serve(obj: JsonObject | None) -> None:
-    assert parse_service_ports(obj, [], "lin-1") == ()
+    assert parse_service_ports(obj, [], HERE) == ()
 
 
 def test_backends_come_from_the_slices_port_of_the_same_name_and_protocol() -> None:
@@ -92,7 +95,7 @@ def test_backends_come_from_the_slices_port_of_the_same_name_and_protocol() -> N
         ),
         slice_of(endpoint("fd00::2"), addressType="IPv6"),
     ]
-    udp, tcp = parse_service_ports(both, slices, "lin-1")
+    udp, tcp = parse_service_ports(both, slices, HERE)
     assert udp.backends == (Backend("10.244.1.2", 5353, local=True),)
     assert tcp.backends == ()
 
@@ -102,7 +105,7 @@ def test_a_pod_seen_in_two_slices_counts_once_and_as_ready() -> None:
         slice_of(endpoint("10.244.1.2", ready=True)),
         slice_of(endpoint("10.244.1.2", ready=False)),
     ]
-    (port,) = parse_service_ports(service(), slices, "lin-1")
+    (port,) = parse_service_ports(service(), slices, HERE)
     assert port.backends == (Backend("10.244.1.2", 8080),)
 
 
@@ -117,3 +120,73 @@ def test_terminating_backends_serve_only_when_no_other_is_left() -> None:
 
 def test_an_unlabelled_slice_belongs_to_no_service() -> None:
     assert service_of_slice({"metadata": {"namespace": "default"}}) is None
+
+
+def hinted(ip: str, *, nodes: tuple[str, ...] = (), zones: tuple[str, ...] = ()) -> JsonObject:
+    hints = {
+        "forNodes": [{"name": name} for name in nodes],
+        "forZones": [{"name": name} for name in zones],
+    }
+    return {**endpoint(ip), "hints": hints}
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "chosen"),
+    [
+        pytest.param(
+            (hinted("1.1.1.1", zones=("z1",)), hinted("1.1.1.2", zones=("z2",))),
+            {"1.1.1.1"},
+            id="the zone's own",
+        ),
+        pytest.param(
+            (
+                hinted("1.1.1.1", nodes=("lin-1",), zones=("z1",)),
+                hinted("1.1.1.2", nodes=("lin-2",), zones=("z1",)),
+            ),
+            {"1.1.1.1"},
+            id="the node's own before the zone's",
+        ),
+        pytest.param(
+            (
+                hinted("1.1.1.1", nodes=("lin-2",), zones=("z1",)),
+                hinted("1.1.1.2", nodes=("lin-3",), zones=("z2",)),
+            ),
+            {"1.1.1.1"},
+            id="the zone's when none is for the node",
+        ),
+        pytest.param(
+            (hinted("1.1.1.1", zones=("z1",)), endpoint("1.1.1.2")),
+            {"1.1.1.1", "1.1.1.2"},
+            id="all when one has no hint",
+        ),
+        pytest.param(
+            (hinted("1.1.1.1", zones=("z2",)), hinted("1.1.1.2", zones=("z3",))),
+            {"1.1.1.1", "1.1.1.2"},
+            id="all when none is for us",
+        ),
+        pytest.param(
+            (
+                hinted("1.1.1.1", zones=("z1",)),
+                endpoint("1.1.1.2", ready=False, serving=True, terminating=True),
+            ),
+            {"1.1.1.1"},
+            id="who is not ready needs no hint",
+        ),
+    ],
+)
+def test_traffic_stays_near_where_hints_say_so(
+    endpoints: tuple[JsonObject, ...], chosen: set[str]
+) -> None:
+    (port,) = parse_service_ports(service(), [slice_of(*endpoints)], HERE)
+    assert {each.ip for each in port.cluster_backends} == chosen
+    (port,) = parse_service_ports(service(), [slice_of(*endpoints)], Place("lin-1", "z1"))
+    assert len(port.cluster_backends) == sum(each.ready for each in port.backends)
+
+
+def test_a_policy_of_local_traffic_does_not_look_at_hints() -> None:
+    far = {**hinted("1.1.1.1", zones=("z2",)), "nodeName": "lin-1"}
+    near = hinted("1.1.1.2", zones=("z1",))
+    (port,) = parse_service_ports(
+        service(internalTrafficPolicy="Local"), [slice_of(far, near)], HERE
+    )
+    assert [each.ip for each in port.internal_backends] == ["1.1.1.1"]

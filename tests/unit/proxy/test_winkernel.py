@@ -4,6 +4,7 @@ import pytest
 from tests.unit.proxy.scene import service_port
 
 from winkube.proxy.service import Backend, parse_service_ports
+from winkube.proxy.topology import Place
 from winkube.proxy.winkernel import (
     Balancer,
     EndpointTable,
@@ -61,7 +62,7 @@ def test_source_ranges_and_hints_mean_nothing() -> None:
     hinted = {**endpoint, "hints": {"forZones": [{"name": "elsewhere"}]}}
     parts = {"metadata": {}, "addressType": "IPv4", "ports": [{"port": 8080}]}
     found, plain = (
-        parse_service_ports(service, [{**parts, "endpoints": [each]}], "node")
+        parse_service_ports(service, [{**parts, "endpoints": [each]}], Place("node"))
         for each in (hinted, endpoint)
     )
     assert found == plain
