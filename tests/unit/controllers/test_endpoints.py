@@ -1,13 +1,13 @@
 from typing import Any
 
 import pytest
-from tests.unit.controllers.stage import make_context
+from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.base.types import JsonObject
-from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, SERVICES
+from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, PODS, SERVICES
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.endpoints.backend import backends, pod_address, resolve_ports
-from winkube.controllers.endpoints.legacy import plan_subsets
+from winkube.controllers.endpoints.legacy import EndpointsController, plan_subsets, truncate
 from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
 from winkube.controllers.endpoints.slice import EndpointSliceController
 from winkube.controllers.endpoints.slice_plan import SlicePlan, plan_slices
@@ -324,3 +324,68 @@ def test_addresses_in_odd_forms_are_written_in_the_usual_one() -> None:
     assert pod_address({"status": status}, "IPv4") == "10.0.0.1"
     assert pod_address({"status": status}, "IPv6") == "fd00::1"
     assert pod_address({}, "IPv4") == ""
+
+
+def counts(subsets: list[JsonObject]) -> list[tuple[int, int]]:
+    return [
+        (len(each.get("addresses") or ()), len(each.get("notReadyAddresses") or ()))
+        for each in subsets
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([(999, 1)], [(999, 1)]),
+        ([(990, 30)], [(990, 10)]),
+        ([(1001, 30)], [(1000, 0)]),
+        ([(600, 10), (600, 10)], [(500, 0), (500, 0)]),
+        ([(300, 400), (200, 800)], [(300, 167), (200, 333)]),
+    ],
+)
+def test_what_is_ready_stays_when_there_are_too_many(
+    before: list[tuple[int, int]], after: list[tuple[int, int]]
+) -> None:
+    subsets: list[JsonObject] = [
+        {
+            "addresses": [{"ip": f"a{n}"} for n in range(ready)],
+            "notReadyAddresses": [{"ip": f"b{n}"} for n in range(waiting)],
+        }
+        for ready, waiting in before
+    ]
+    assert counts(truncate(subsets)) == after
+
+
+async def test_endpoints_say_that_there_are_more_and_take_it_back() -> None:
+    api = FakeApi()
+    api.seed(SERVICES, {**service(), "metadata": {"name": "web"}})
+    note = "endpoints.kubernetes.io/over-capacity"
+    for number in range(1001):
+        fresh = pod(number, spec={})
+        fresh["metadata"]["labels"] = {"app": "web"}
+        api.seed(PODS, fresh)
+
+    def found() -> JsonObject:
+        return api.find(ENDPOINTS, "default/web") or {"metadata": {}}
+
+    def said() -> str | None:
+        return (found()["metadata"].get("annotations") or {}).get(note)
+
+    async with controlling(EndpointsController(make_context(api))):
+        await eventually(lambda: said() == "truncated", seconds=20)
+        assert counts(found()["subsets"]) == [(1000, 0)]
+        await api.delete(PODS, "p000", options={"gracePeriodSeconds": 0})
+        await eventually(lambda: said() is None, seconds=20)
+        assert counts(found()["subsets"]) == [(1000, 0)]
+
+
+async def test_endpoints_go_with_their_service_whoever_wrote_them() -> None:
+    api = FakeApi()
+    plain = {"clusterIP": "10.96.0.9", "ports": [{"port": 80}]}
+    api.seed(SERVICES, {"metadata": {"name": "web"}, "spec": plain})
+    for name in ("web", "alone"):
+        api.seed(ENDPOINTS, {"metadata": {"name": name}, "subsets": []})
+    async with controlling(EndpointsController(make_context(api))):
+        await api.delete(SERVICES, "web")
+        await eventually(lambda: api.find(ENDPOINTS, "default/web") is None)
+    assert api.find(ENDPOINTS, "default/alone") is not None
