@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -27,8 +27,10 @@ from winkube.testing.tasks import running
 
 Json = Any
 DATA: Final = Path(__file__).parents[2] / "data" / "upstream" / "scheduling.json"
-_ATTEMPTS: Final = 3
-_BETWEEN: Final = "not eligible due to a terminating pod on the nominated node"
+_BETWEEN: Final = (
+    "not eligible due to a terminating pod on the nominated node",
+    "untolerated taint {node.kubernetes.io/not-ready",
+)
 
 
 def recorded() -> dict[str, Json]:
@@ -105,30 +107,18 @@ def differences(ours: Json, upstream: Json) -> list[str]:
     return found + [f"event too many: {event}" for event in said if event not in words]
 
 
-async def lasting_differences(
-    play: Callable[[Path, list[Scenario]], Awaitable[tuple[dict[str, Json], dict[str, Json]]]],
-    folder: Path,
-) -> dict[str, list[str]]:
-    """What differs each time; ``play`` answers what ours did and what upstream did.
-
-    Some scenarios are races between a scheduler and its cluster, which either side may win.
-    """
-    left, found = list(SCENARIOS), dict[str, list[str]]()
-    for attempt in range(_ATTEMPTS):
-        place = folder / str(attempt)
-        place.mkdir()
-        ours, theirs = await play(place, left)
-        outcomes = {name: differences(outcome, theirs[name]) for name, outcome in ours.items()}
-        found = {name: each for name, each in outcomes.items() if each}
-        left = [scenario for scenario in left if scenario.name in found]
-        if not left:
-            break
-    return found
+def all_differences(ours: Mapping[str, Json], upstream: Mapping[str, Json]) -> dict[str, list[str]]:
+    """By scenario, where there are any."""
+    found = {name: differences(outcome, upstream[name]) for name, outcome in ours.items()}
+    return {name: each for name, each in found.items() if each}
 
 
 def _lasting(events: list[Json]) -> list[Json]:
-    """Without what is said only when an attempt falls between the ends of two victims."""
-    return [event for event in events if not any(_BETWEEN in str(part) for part in event)]
+    """Without what is said only when an attempt falls between two things that belong together.
+
+    The ends of two victims; and the coming of a node and its being ready, which are two writes.
+    """
+    return [event for event in events if not any(each in str(event) for each in _BETWEEN)]
 
 
 def main() -> None:
@@ -150,9 +140,8 @@ def main() -> None:
 
 
 def report(ours: dict[str, Json]) -> None:
-    known = recorded()
-    for name, outcome in ours.items():
-        for line in differences(outcome, known[name]):
+    for name, lines in all_differences(ours, recorded()).items():
+        for line in lines:
             print(f"{name}: {line}")
 
 
