@@ -96,6 +96,7 @@ OFF = {
         "volumes": [{"name": "v", "image": {"reference": "r"}}, {"name": "e"}],
     },
 }
+UNREADABLE: list[Any] = [typed(POD, {"spec": {"x": 1}}), "a: b: c", {}]
 DEBUG = {"name": "debug", "image": "i:1", "targetContainerName": "c"}
 
 CASES = [
@@ -280,7 +281,7 @@ CASES = [
         [
             Step("PATCH", f"{POD.item}{part}?fieldManager=m", body, APPLY)
             for part in ("/status", "/resize", "/ephemeralcontainers")
-            for body in (typed(POD, {"spec": {"x": 1}}), "a: b: c", {})
+            for body in UNREADABLE
         ],
     ),
 ]
