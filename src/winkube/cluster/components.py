@@ -5,6 +5,7 @@ imports stand inside them so that a process loads no more than it runs.
 """
 
 import asyncio
+import logging
 import os
 import socket
 from collections.abc import Callable, Collection, Coroutine, Iterable
@@ -18,6 +19,7 @@ from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
 from winkube.cluster.addons import METRICS_PORT
+from winkube.cluster.errors import StartError
 from winkube.cluster.linux_root import ensure_template, fill_root
 from winkube.cluster.preload import API, CONTROL, MODULES
 from winkube.cluster.process import load_record
@@ -33,6 +35,8 @@ CLUSTER_DOMAIN: Final = "cluster.local"
 UPLINK: Final = "eth0"
 
 Part = Callable[[], Coroutine[Any, Any, None]]
+
+log = logging.getLogger(__name__)
 
 
 def plan_components(state: ClusterState) -> list[Component]:
@@ -236,15 +240,23 @@ def _dns(state: ClusterState) -> NoReturn:
 
 
 def _guard(state: ClusterState) -> NoReturn:
-    """Wait for the supervisor's end, then put a new one in its place."""
-    records = state.paths.run / "pids"
-    supervisor = load_record(record_path(records, SUPERVISOR))
-    if supervisor is not None:
-        wait_for_end(supervisor)
-    # A supervisor that was told to stop takes its record with it, and the guard before that.
+    """Wait for the supervisor's end, then put a new one in its place, and go on with that one.
+
+    A new one that is killed before it has a guard of its own would else be the last.
+    """
     from winkube.cluster.daemon import spawn_supervisor
 
-    spawn_supervisor(state)
+    record = record_path(state.paths.run / "pids", SUPERVISOR)
+    while record.parent.is_dir():
+        # A supervisor that was told to stop takes its record with it, and the guard before that.
+        supervisor = load_record(record)
+        if supervisor is not None:
+            wait_for_end(supervisor)
+        try:
+            spawn_supervisor(state)
+        except StartError as error:
+            # Once more: nobody else would.
+            log.warning("no new supervisor", extra={"cause": str(error)})
     os._exit(0)
 
 
