@@ -47,7 +47,7 @@ class Change:
         self.item = item
         self.previous = previous
         self.revision = revision
-        self.frames: dict[object, bytes] = {}
+        self.frames: dict[str, bytes] = {}
 
     @property
     def cost(self) -> int:
@@ -132,6 +132,11 @@ class ResourceCache:
     @property
     def watchers(self) -> int:
         return len(self._watchers) + sum(map(len, self._triggered.values()))
+
+    @property
+    def followers(self) -> int:
+        """Watchers that every change may concern."""
+        return len(self._watchers)
 
     def get(self, key: str) -> Item | None:
         return self._items.get(key)

@@ -36,8 +36,10 @@ _MIN_TIMEOUT: Final = 1800.0
 # Of one write: somebody with large objects must not have them all copied at once.
 _CHUNK: Final = 512
 _CHUNK_BYTES: Final = 1 << 20
-# Changes that follow so closely go out together: a write costs both ends more than a change.
+# Changes that follow so closely go out together: a write costs both ends more than a change. The
+# more there are to write to, the longer it takes to come round.
 _GATHER_SECONDS: Final = 0.004
+_GATHER_SECONDS_EACH: Final = 0.0001
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class WatchServer:
                 await stream.write(stream.bookmark(revision))
                 bookmark = now + _BOOKMARK_SECONDS
             if changes:
-                await asyncio.sleep(_GATHER_SECONDS)
+                await asyncio.sleep(_GATHER_SECONDS + _GATHER_SECONDS_EACH * stream.company)
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
@@ -180,12 +182,19 @@ class _Stream:
         self.limit = asyncio.timeout(None)
         self._call = call
         self._renderer = renderer
-        # Renderings are shared between watchers of the same form.
-        self._form = (call.served.kind.api_version, call.output, call.include)
+        self._everything = selection.everything
+        # Renderings are shared between watchers of the same form; under words, which are found
+        # quicker than what they are made of.
+        form = f"{call.served.kind.api_version} {call.output} {call.include}"
+        self._keys = {kind: f"{kind} {form}" for kind in ("ADDED", "MODIFIED", "DELETED")}
 
     @property
     def connected(self) -> bool:
         return is_connected(self._call.request)
+
+    @property
+    def company(self) -> int:
+        return self._call.served.cache.followers
 
     async def open(self) -> None:
         await self.response.prepare(self._call.request)
@@ -203,24 +212,23 @@ class _Stream:
     def initial(self, items: Sequence[Item]) -> Iterator[bytes]:
         return (self.frame("ADDED", item) for item in items if self._matches(item))
 
-    def missed(self, changes: Sequence[Change]) -> Iterator[bytes]:
-        return itertools.chain.from_iterable(map(self.frames, changes))
+    def missed(self, changes: Iterable[Change]) -> Iterator[bytes]:
+        return filter(None, map(self._seen, changes))
 
-    def frames(self, change: Change) -> Iterator[bytes]:
-        """No frame or one: what this change means to somebody who sees only the selection."""
-        if self.selection.everything:
-            kind = change.type
-        else:
-            now = change.type != "DELETED" and self._matches(change.item)
+    def _seen(self, change: Change) -> bytes:
+        """What this change means to somebody who sees only the selection; it may be nothing."""
+        kind: str = change.type
+        if not self._everything:
+            now = kind != "DELETED" and self._matches(change.item)
             before = change.previous is not None and self._matches(change.previous)
             if not now and not before:
-                return
+                return b""
             kind = ("MODIFIED" if before else "ADDED") if now else "DELETED"
-        key = (kind, self._form)
+        key = self._keys[kind]
         frame = change.frames.get(key)
         if frame is None:
             frame = change.frames[key] = self.frame(kind, _shown(change, kind))
-        yield frame
+        return frame
 
     def _matches(self, item: Item) -> bool:
         return self.selection.matches(item_as_served(self._call.served, item))
