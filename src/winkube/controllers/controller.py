@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
+from winkube.aio.backoff import Backoff
 from winkube.aio.queue import WorkQueue
 from winkube.aio.rounds import Rounds
 from winkube.aio.supervise import work
@@ -26,6 +27,7 @@ from winkube.controllers.config import ControllerConfig
 from winkube.controllers.node.patch import NodePatches
 
 CONFLICT_SECONDS: Final = 0.02
+_CONFLICTS: Final = Backoff(first=CONFLICT_SECONDS, ceiling=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Controller(ABC):
         self.clock = context.clock
         self.queue: WorkQueue[str] = WorkQueue(flow=self.flow_of)
         self._reads: list[Informer] = []
+        self._conflicts: dict[str, int] = {}
 
     @abstractmethod
     async def reconcile(self, key: str) -> None: ...
@@ -121,5 +124,9 @@ class Controller(ABC):
         try:
             await self.reconcile(key)
         except ConflictError:
-            # Our cache was behind: what brings it up to date is on its way.
-            self.queue.add_after(key, CONFLICT_SECONDS)
+            # Our cache was behind: what brings it up to date is on its way. A conflict that stays
+            # is about something else, and nobody is helped by asking fifty times a second.
+            conflicts = self._conflicts[key] = self._conflicts.get(key, 0) + 1
+            self.queue.add_after(key, _CONFLICTS.delay(conflicts))
+        else:
+            self._conflicts.pop(key, None)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from tests.unit.controllers.stage import make_context
 
 from winkube.aio.rounds import Rounds
+from winkube.api.errors import ConflictError
 from winkube.base.types import JsonObject
 from winkube.client.resource import CONFIGMAPS, REPLICASETS
 from winkube.controllers.controller import Controller
@@ -67,3 +68,19 @@ async def test_controllers_that_share_a_loop_do_their_long_work_one_step_at_a_ti
             await asyncio.sleep(0)
             seen.append(len(steps) - before)
     assert max(seen) == 1
+
+
+async def test_a_conflict_that_stays_is_met_less_and_less_often() -> None:
+    later: list[float] = []
+
+    class Clashing(Idle):
+        async def reconcile(self, key: str) -> None:
+            if len(later) < 8:
+                raise ConflictError("not now")
+
+    subject = Clashing(make_context(FakeApi()))
+    subject.queue.add_after = lambda key, seconds: later.append(seconds)  # type: ignore[method-assign]
+    for _ in range(9):
+        await subject._attempt("default/x")
+    assert later == [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0, 1.0]
+    assert subject._conflicts == {}
