@@ -21,7 +21,6 @@ from winkube.apiserver.discovery import Discovery
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.encryption import Encryption
 from winkube.apiserver.expiry import EventExpiry
-from winkube.apiserver.kubelet import Kubelets
 from winkube.apiserver.metrics import Metrics
 from winkube.apiserver.openapi.document import OpenApi
 from winkube.apiserver.pages import Pages
@@ -31,6 +30,7 @@ from winkube.apiserver.reviews import Reviews
 from winkube.apiserver.served import Resources
 from winkube.apiserver.services.hook import ServiceHook
 from winkube.apiserver.storage import Storage
+from winkube.apiserver.streaming.kubelet import Kubelets
 from winkube.apiserver.subresource.binding import Binding
 from winkube.apiserver.subresource.connect import Connect, StreamKind
 from winkube.apiserver.subresource.eviction import Eviction

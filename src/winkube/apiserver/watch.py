@@ -21,9 +21,9 @@ from winkube.apiserver.call import Call
 from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_flag
-from winkube.apiserver.presence import is_connected
 from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count, parse_version
 from winkube.apiserver.render import Renderer
+from winkube.apiserver.streaming.presence import is_connected
 from winkube.base.clock import Clock
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.integration.streaming.authority import Authority
 from tests.integration.streaming.local_backend import LOOPBACK, LocalBackend
 
 from winkube.api.errors import ApiError
-from winkube.apiserver.streaming import proxy_stream
+from winkube.apiserver.streaming.stream import proxy_stream
 from winkube.base.types import JsonObject
 from winkube.kubelet.server.app import KubeletServer
 from winkube.kubelet.server.view import ContainerState, ContainerUsage, NodeUsage, Usage

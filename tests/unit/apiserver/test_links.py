@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from winkube.apiserver.links import Links
+from winkube.apiserver.streaming.links import Links
 
 PREFIX = "/api/v1/namespaces/ns/pods/p:80/proxy"
 LINKS = Links(PREFIX, frozenset({"10.0.0.1:80", "server:6443"}))

@@ -19,7 +19,7 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.relay import Forwarder, forwarded_headers, read_some, relay
+from winkube.apiserver.streaming.relay import Forwarder, forwarded_headers, read_some, relay
 from winkube.base.types import JsonObject
 from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
 

@@ -7,10 +7,10 @@ from aiohttp import web
 from winkube.api.errors import BadRequestError
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.call import Call, not_allowed
-from winkube.apiserver.kubelet import Kubelets, pick_container
 from winkube.apiserver.options import parse_flag
 from winkube.apiserver.registry.core import get
-from winkube.apiserver.streaming import proxy_stream
+from winkube.apiserver.streaming.kubelet import Kubelets, pick_container
+from winkube.apiserver.streaming.stream import proxy_stream
 from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
 

@@ -8,8 +8,8 @@ from winkube.api.errors import BadRequestError, InvalidError
 from winkube.api.time_text import is_time
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed
-from winkube.apiserver.kubelet import Kubelets, pick_container
 from winkube.apiserver.registry.core import get
+from winkube.apiserver.streaming.kubelet import Kubelets, pick_container
 
 _PASSED: Final = (
     "follow",

@@ -8,9 +8,9 @@ from aiohttp import web
 
 from winkube.api.errors import BadRequestError, NotFoundError, UnavailableError
 from winkube.apiserver.call import Call
-from winkube.apiserver.kubelet import Kubelets
-from winkube.apiserver.links import Links
 from winkube.apiserver.registry.core import Registry, get
+from winkube.apiserver.streaming.kubelet import Kubelets
+from winkube.apiserver.streaming.links import Links
 from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
 

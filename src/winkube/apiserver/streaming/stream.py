@@ -12,9 +12,9 @@ import yarl
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError
-from winkube.apiserver.streaming_dial import dial_kubelet
-from winkube.apiserver.streaming_portforward import proxy_portforward
-from winkube.apiserver.streaming_websocket import proxy_command
+from winkube.apiserver.streaming.dial import dial_kubelet
+from winkube.apiserver.streaming.portforward import proxy_portforward
+from winkube.apiserver.streaming.websocket import proxy_command
 from winkube.wire.remotecommand import PROTOCOL_HEADER, parse_protocols
 from winkube.wire.remotecommand_websocket import is_websocket
 from winkube.wire.upgrade import Upgraded, splice, take_over

@@ -7,7 +7,7 @@ import yarl
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, InternalError
-from winkube.apiserver.streaming_dial import dial_kubelet
+from winkube.apiserver.streaming.dial import dial_kubelet
 from winkube.base.errors import WinkubeError
 from winkube.wire.remotecommand import (
     V1,

@@ -14,7 +14,7 @@ import yarl
 from aiohttp import WSMsgType, web
 
 from winkube.api.errors import BadRequestError
-from winkube.apiserver.streaming_dial import dial_kubelet
+from winkube.apiserver.streaming.dial import dial_kubelet
 from winkube.wire.remotecommand import (
     PORT_FORWARD,
     V4,

@@ -11,8 +11,8 @@ import yarl
 from aiohttp import web
 from multidict import CIMultiDict
 
-from winkube.apiserver.links import Links
-from winkube.apiserver.presence import while_connected
+from winkube.apiserver.streaming.links import Links
+from winkube.apiserver.streaming.presence import while_connected
 
 _CONNECT_SECONDS: Final = 10
 # A page that is longer passes as it is: who serves it may never end.

@@ -16,11 +16,11 @@ from winkube.api.errors import (
     UnexplainedError,
 )
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.links import Links
-from winkube.apiserver.message_stream import relay_messages, wants_messages
 from winkube.apiserver.registry.core import get
-from winkube.apiserver.relay import Forwarder, forwarded_headers, read_some, relay
 from winkube.apiserver.served import Resources
+from winkube.apiserver.streaming.links import Links
+from winkube.apiserver.streaming.messages import relay_messages, wants_messages
+from winkube.apiserver.streaming.relay import Forwarder, forwarded_headers, read_some, relay
 from winkube.apiserver.tls import kubelet_context
 from winkube.base.types import JsonObject
 

@@ -1,0 +1,1 @@
+"""What others answer: kubelets, pods, and the streams to and from them."""
