@@ -1,7 +1,7 @@
 """The API server's end of exec, attach and port-forward: from the client's upgrade to the kubelet.
 
 Toward the kubelet it is always SPDY/3.1. A SPDY client's bytes are spliced; a WebSocket client's
-channels are translated (``streaming_websocket``). The caller has already authorised the request
+channels are translated (``websocket``). The caller has already authorised the request
 and found the kubelet. What the kubelet answers instead of 101 goes back as an ordinary response.
 """
 

@@ -8,8 +8,8 @@ from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.call import only_read, reply_json
 from winkube.apiserver.edge import Edge
-from winkube.apiserver.health import PAGES, health, health_metrics
-from winkube.apiserver.metrics import Metrics
+from winkube.apiserver.pages.health import PAGES, health, health_metrics
+from winkube.apiserver.pages.metrics import Metrics
 from winkube.base.types import JsonObject
 
 

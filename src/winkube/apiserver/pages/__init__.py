@@ -1,0 +1,1 @@
+"""What the server says about itself: discovery, health, metrics, the state of components."""
