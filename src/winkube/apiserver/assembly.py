@@ -18,7 +18,6 @@ from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.encryption import Encryption
-from winkube.apiserver.expiry import EventExpiry
 from winkube.apiserver.openapi.document import OpenApi
 from winkube.apiserver.pages.component_status import ComponentStatuses
 from winkube.apiserver.pages.discovery import Discovery
@@ -39,6 +38,7 @@ from winkube.apiserver.subresource.parts import install_parts
 from winkube.apiserver.subresource.proxy import Proxy
 from winkube.apiserver.subresource.scale import Scale
 from winkube.apiserver.subresource.token import Token
+from winkube.apiserver.upkeep.expiry import EventExpiry
 from winkube.apiserver.verbs import Verbs
 from winkube.apiserver.watch import WatchServer
 from winkube.base.clock import Clock

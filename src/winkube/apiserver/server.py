@@ -14,16 +14,16 @@ from winkube.api.schema import load_schema
 from winkube.apiserver.admission.windows_world import first_windows_node
 from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
-from winkube.apiserver.compaction import Compaction
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
-from winkube.apiserver.flow_control import FlowControl
 from winkube.apiserver.patience import Patience
 from winkube.apiserver.registry.core import Registry
-from winkube.apiserver.seed import keep_seeds, seed
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.services.records import ServiceRecords
 from winkube.apiserver.tls import server_context
+from winkube.apiserver.upkeep.compaction import Compaction
+from winkube.apiserver.upkeep.flow_control import FlowControl
+from winkube.apiserver.upkeep.seed import keep_seeds, seed
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.collector import tune_collector
 from winkube.rules.load import load_rules

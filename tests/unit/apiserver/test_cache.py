@@ -4,8 +4,8 @@ import pytest
 
 from winkube.api.errors import ExpiredError
 from winkube.apiserver.cache import Cache, ResourceCache
-from winkube.apiserver.compaction import Compaction
 from winkube.apiserver.item import Item
+from winkube.apiserver.upkeep.compaction import Compaction
 from winkube.store.memory import MemoryStore
 from winkube.store.types import Revision
 

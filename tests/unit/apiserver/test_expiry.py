@@ -2,9 +2,9 @@ import orjson
 
 from winkube.api.kinds import KINDS
 from winkube.apiserver.cache import Cache
-from winkube.apiserver.expiry import LIFETIME, EventExpiry
 from winkube.apiserver.served import Resources, storage_prefixes
 from winkube.apiserver.storage import Storage
+from winkube.apiserver.upkeep.expiry import LIFETIME, EventExpiry
 from winkube.base.clock import to_rfc3339
 from winkube.store.memory import MemoryStore
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from winkube.api.flow_objects import FLOW_SCHEMAS, MANDATORY, PRIORITY_LEVELS
-from winkube.apiserver.flow_control import plan_condition
+from winkube.apiserver.upkeep.flow_control import plan_condition
 
 
 def _schema(*conditions: dict[str, Any]) -> dict[str, Any]:
