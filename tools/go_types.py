@@ -14,6 +14,7 @@ from pathlib import Path
 STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 ALIAS = re.compile(r"^type (\w+) (string|int32|map\[\w+\][\w.]+)$", re.MULTILINE)
 FIELD = re.compile(r"^\t(?:\w+)\s+([\w\*\[\]\.]+)\s+`json:\"([^\",]+)", re.MULTILINE)
+MAP = re.compile(r"map\[(\w+)\]([\w.]+)")
 PACKAGES = re.compile(r'^\t(?:(\w+) )?"(k8s\.io/[\w./-]+)"$', re.MULTILINE)
 
 
@@ -27,6 +28,10 @@ def shown(go: str, own: str, known: set[str], foreign: dict[str, tuple[str, set[
     if bare.startswith("[]"):
         inner = shown(bare[2:], own, known, foreign)
         return f"[]{inner}" if inner else ""
+    pair = MAP.fullmatch(bare)
+    if pair is not None:
+        key, inner = (shown(part, own, known, foreign) for part in pair.groups())
+        return f"map[{key}]{inner}" if key and inner else ""
     package, dot, name = bare.rpartition(".")
     if not dot:
         return f"{own}.{name}" if name in known else ""

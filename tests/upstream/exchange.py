@@ -254,6 +254,8 @@ _TEXT: Final = (
     (re.compile(r"\bX509SHA256=[0-9a-f]{64}\b"), "X509SHA256=<digest>"),
     (re.compile(r"\bgenerated-[a-z0-9]{5}\b"), "generated-<random>"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
+    (re.compile(r"\bnodePort:3\d{4}\b"), "nodePort:<node port>"),
+    (re.compile(r"(?<=duplicate nodePort: \{)(\w+) 3\d{4}\}"), r"\1 <node port>}"),
     (re.compile(r"in record \(\d+\)"), "in record (<version>)"),
     (re.compile(r"in object meta: \d+$"), "in object meta: <version>"),
     (re.compile(r"version: \d+, current: \d+"), "version: <version>, current: <version>"),

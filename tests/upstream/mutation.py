@@ -168,10 +168,13 @@ _MAKERS: Final[Mapping[Type, Callable[[random.Random], Json]]] = {
 _SHOWN: Final = (
     (re.compile(r"Invalid value: \{.*\}(?=: )", re.DOTALL), "Invalid value: <object>"),
     (re.compile(r'Invalid value: "map\[.*\]"(?=: )', re.DOTALL), "Invalid value: <patch>"),
+    (re.compile(r"Invalid value: null(?=: `selector` does not)"), "Invalid value: <object>"),
     (re.compile(r"\n@@.*", re.DOTALL), "<difference>"),
 )
 
 
+# Volumes that claim templates provide stand first, in the order of a map.
+_CLAIMED: Final = re.compile(r"^(spec\.template\.spec\.volumes)\[\d+\]")
 _KEYLESS: Final = "does not contain declared merge key"
 
 
@@ -204,13 +207,21 @@ def settled(answer: Json) -> Json:
     if body.get("reason") != "Invalid":
         return answer
     causes = [
-        {**cause, "message": _without_objects(cause["message"])}
+        {
+            **cause,
+            "message": _without_objects(cause["message"]),
+            "field": _in_no_order(cause.get("field", ""), body["details"].get("kind")),
+        }
         for cause in body.get("details", {}).get("causes") or []
     ]
     in_order = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
     details = {**body.get("details", {}), "causes": in_order}
     message = body["message"].partition("is invalid: ")[0] if causes else body["message"]
     return {**answer, "body": {**body, "message": message, "details": details}}
+
+
+def _in_no_order(field: str, kind: str) -> str:
+    return _CLAIMED.sub(r"\1[*]", field) if kind == "StatefulSet" else field
 
 
 def _without_objects(message: str) -> str:
@@ -268,7 +279,8 @@ def _renamed(body: Json) -> Json:
     """A creation of another object, if it has a name at all."""
     metadata = body.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str) and metadata["name"]:
-        metadata["name"] += "-new"
+        # Upstream lets a kind that does not look at its names have a NUL in one.
+        metadata["name"] = metadata["name"].replace("\0", "") + "-new"
     return body
 
 

@@ -174,7 +174,8 @@ class _Place:
         return _Place(path, go_path, definition.go_name, named)
 
     def element(self, label: str) -> "_Place":
-        inner = self.go_type.removeprefix("[]") if self.go_type.startswith("[]") else ""
+        listed, mapped = self.go_type.startswith("[]"), self.go_type.startswith("map[")
+        inner = self.go_type.partition("]")[2] if listed or mapped else ""
         return _Place(f"{self.path}{label}", self.go_path, self.struct, inner)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from winkube.api.decode import clone
 from winkube.api.fields import NEWLINES
 from winkube.api.kinds import Kind
 from winkube.api.quantity import canonical_quantity
@@ -31,6 +32,23 @@ def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> list[Emptied]:
     if definition is not None:
         _trip_object(definition, obj, emptied, _GRANULAR)
     return emptied
+
+
+# Kinds whose changes Go compares, which knows an empty list from none.
+_COMPARED: Final = frozenset(
+    {"MutatingWebhookConfiguration", "NetworkPolicy", "ValidatingWebhookConfiguration"}
+)
+
+
+def gives_empty(schema: Schema, kind: Kind, obj: JsonObject) -> bool:
+    """Whether lists or maps are given empty where that alone is a change: none are ever kept."""
+    definition = schema.for_kind(kind.gvk) if kind.kind in _COMPARED else None
+    if definition is None:
+        return False
+    emptied: list[Emptied] = []
+    wanted: JsonObject = {key: clone(obj[key]) for key in ("spec", "webhooks") if key in obj}
+    _trip_object(definition, wanted, emptied, _IN_LIST)
+    return any(key != "policyTypes" for _, key, _ in emptied)  # which have a default
 
 
 @contextmanager

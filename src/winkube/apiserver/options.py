@@ -28,6 +28,7 @@ class WriteOptions:
     force: bool = False
     applies: bool = False  # a server-side apply keeps managedFields itself
     spec_text: bytes = b""  # the object's spec as JSON, where accepting it has made one
+    gives_empty: bool = False  # and that alone is a change
     emptied: list[Emptied] = field(default_factory=list)  # what of it was given empty
     weight: int = 0  # bytes that the write is about: what is sent and what is there
     agent: str = ""  # the client's name for itself, when it names no manager

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from winkube.api.errors import NotAcceptableError
+from winkube.api.errors import BadRequestError, NotAcceptableError
 from winkube.api.kinds import Kind
 from winkube.api.table import columns, row_conditions, to_row
 from winkube.apiserver.conversion import stored_form
@@ -66,6 +66,7 @@ class Renderer:
         return pieces
 
     def _table(self, kind: Kind, items: Sequence[Item], output: Output, include: str) -> JsonObject:
+        check_include(include)
         return {
             "kind": "Table",
             "apiVersion": f"{_META_GROUP}/{output.version}",
@@ -86,6 +87,16 @@ class Renderer:
         else:
             row["object"] = None if include == "None" else _partial(obj, output)
         return row
+
+
+_INCLUDED: Final = ("Object", "Metadata", "None", "")
+
+
+def check_include(include: str) -> None:
+    if include not in _INCLUDED:
+        shown = orjson.dumps(include).decode()
+        text = f"Invalid value: {shown}: must be 'Metadata', 'Object', 'None', or empty"
+        raise BadRequestError(f"Unable to convert to Table as requested: includeObject: {text}")
 
 
 _PACKAGES: Final = {"": "core", "rbac.authorization.k8s.io": "rbac"}

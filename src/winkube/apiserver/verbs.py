@@ -177,11 +177,12 @@ class Verbs:
     ) -> web.Response:
         served = call.served
         obj = await self._accepted(call, raw, options)
+        require_name(obj, call.target.name)
+        drop_repeated_owners(obj, options.warnings, admitted=False)
         current = served.cache.get(served.key(*call.place))
         if current is None:
             return await self._create_by_put(call, obj, options, part)
         require_identity(served, obj, current, dry_run=options.dry_run)
-        drop_repeated_owners(obj, options.warnings, admitted=False)
         item = await update(self._registry, served, current, obj, options, part)
         return await self.answer(call, item)
 
@@ -190,7 +191,6 @@ class Verbs:
     ) -> web.Response:
         if part.name or not put_creates(call.served.kind):
             raise not_found(call.served, call.target.name)
-        require_name(obj, call.target.name)
         item = await create(self._registry, call.served, call.target.namespace, obj, options)
         return await self.answer(call, item, 201)
 

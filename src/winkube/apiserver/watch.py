@@ -22,7 +22,7 @@ from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_flag
 from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count, parse_version
-from winkube.apiserver.render import Renderer
+from winkube.apiserver.render import Renderer, check_include
 from winkube.apiserver.streaming.presence import is_connected
 from winkube.base.clock import Clock
 
@@ -87,6 +87,8 @@ class WatchServer:
         text = SelectionText.parse(call.query)
         params = WatchParams.parse(call.query)
         selection = text.of(call.served, call.target.name)
+        if call.output.shape == "Table":
+            check_include(call.include)
         folder = call.served.folder(call.target.namespace)
         stream = _Stream(call, selection, self._renderer)
         with call.served.cache.subscribe(folder, _trigger(selection)) as watcher:

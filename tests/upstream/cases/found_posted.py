@@ -59,7 +59,8 @@ BINDINGS: tuple[Any, ...] = (
     {"target": {"name": "A_"}}, {"target": {"fieldPath": "x", "resourceVersion": "x", "z": 1}},
 )  # fmt: skip
 TOKENS: tuple[Any, ...] = (
-    {"spec": {"audiences": ...}}, {"spec": {"audiences": [""]}},
+    {"spec": {"audiences": ...}}, {"spec": {"audiences": []}},
+    {"spec": {"audiences": [""]}},
     {"spec": {"audiences": [1]}}, {"spec": {"audiences": "a"}}, {"spec": {"audiences": ["a", "a"]}},
     {"spec": {"audiences": [None]}}, {"spec": {"expirationSeconds": ...}},
     {"spec": {"expirationSeconds": None}}, {"spec": {"expirationSeconds": 0}},

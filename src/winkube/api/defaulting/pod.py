@@ -220,7 +220,7 @@ def default_volume_source(volume: JsonObject) -> None:
 
 def _default_projection(source: JsonObject) -> None:
     token = source.get("serviceAccountToken")
-    if token is not None and not token.get("expirationSeconds"):
+    if token is not None and token.get("expirationSeconds") is None:
         token["expirationSeconds"] = 3600
     _default_file_references((source.get("downwardAPI") or {}).get("items"))
 

@@ -4,8 +4,10 @@ from typing import Final
 
 from winkube.api import names
 from winkube.api.quantity import parse_quantity
-from winkube.api.validation.common import check_immutable, check_selector
+from winkube.api.validation.common import check_immutable, check_immutable_text, check_selector
+from winkube.api.validation.persistent_volume import check_inline_volume
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.volume_source import check_driver_name
 from winkube.base.types import JsonObject
 
 _MAX_PARAMETERS: Final = 512
@@ -26,6 +28,8 @@ def validate_attachment(obj: JsonObject, problems: Problems) -> None:
     elif volume == "":
         text = "must specify non empty persistentVolumeName"
         problems.required(f"{path}.persistentVolumeName", text)
+    elif inline is not None:
+        check_inline_volume(inline, f"{path}.inlineVolumeSpec", problems)
     node = spec.get("nodeName") or ""
     problems.all_invalid("spec.nodeName", node, names.dns_subdomain_problems(node))
 
@@ -34,10 +38,7 @@ def validate_new_attachment(obj: JsonObject, problems: Problems) -> None:
     validate_attachment(obj, problems)
     spec = obj.get("spec") or {}
     attacher = spec.get("attacher") or ""
-    path = "spec.attacher"
-    if not attacher:
-        problems.required(path)
-    problems.all_invalid(path, attacher, names.dns_subdomain_problems(attacher.lower()))
+    check_driver_name(attacher, "spec.attacher", problems)
     volume = (spec.get("source") or {}).get("persistentVolumeName")
     if volume is not None:
         path = "spec.source.persistentVolumeName"
@@ -76,8 +77,9 @@ def validate_capacity(obj: JsonObject, problems: Problems) -> None:
 
 def validate_capacity_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
     validate_capacity(new, problems)
-    for field in ("nodeTopology", "storageClassName"):
-        check_immutable(new.get(field), old.get(field), field, problems)
+    check_immutable(new.get("nodeTopology"), old.get("nodeTopology"), "nodeTopology", problems)
+    name, before = new.get("storageClassName"), old.get("storageClassName")
+    check_immutable_text(name, before, "storageClassName", problems)
 
 
 def validate_attributes_class(obj: JsonObject, problems: Problems) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.errors import BadRequestError
+from winkube.api.go_text import quoted
 from winkube.api.internal import internal
 from winkube.api.meta import labels_of, name_of, uid_of
 from winkube.api.selectors import from_label_selector
@@ -320,7 +321,7 @@ def _count_indexes(text: str, completions: int) -> int:
 
 def _index(text: str, completions: int) -> int:
     if not re.fullmatch(r"[0-9]+", text):
-        raise ValueError(f'cannot convert string to integer for index: "{text}"')
+        raise ValueError(f"cannot convert string to integer for index: {quoted(text)}")
     if int(text) >= completions:
         raise ValueError(f'too large index: "{text}"')
     return int(text)

@@ -134,7 +134,7 @@ def _check_resize(policies: Any, spec: JsonObject, path: str, problems: Problems
         check_one_of(restart, ("NotRequired", "RestartContainer"), path, problems)
         if spec.get("restartPolicy") == "Never" and restart != "NotRequired":
             text = "must be 'NotRequired' when `restartPolicy` is 'Never'"
-            problems.invalid(path, restart, text)
+            problems.invalid_enum(path, restart, text)
 
 
 def check_image_spaces(container: JsonObject, path: str, problems: Problems) -> None:

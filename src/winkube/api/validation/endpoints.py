@@ -84,6 +84,10 @@ def validate_endpoint_slice(obj: JsonObject, problems: Problems) -> None:
     kind, endpoints = obj.get("addressType"), obj.get("endpoints") or ()
     check_one_of(kind, _ADDRESS_TYPES, "addressType", problems)
     _check_slice_ports(obj.get("ports") or [], problems)
+    _check_endpoints(endpoints, kind, problems)
+
+
+def _check_endpoints(endpoints: Sequence[JsonObject], kind: Any, problems: Problems) -> None:
     if len(endpoints) > _MAX_ENDPOINTS:
         problems.too_many("endpoints", len(endpoints), _MAX_ENDPOINTS)
         return
@@ -182,4 +186,7 @@ def _check_domain(name: str, path: str, problems: Problems) -> None:
 
 
 def validate_endpoint_slice_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
+    """Endpoints that stay as they are were right once."""
+    same = (new.get("endpoints") or []) == (old.get("endpoints") or [])
+    validate_endpoint_slice({**new, "endpoints": []} if same else new, problems)
     check_immutable(new.get("addressType"), old.get("addressType"), "addressType", problems)

@@ -13,6 +13,9 @@ def validate_node(obj: JsonObject, problems: Problems) -> None:
     # Upstream reports taints below metadata, and so do we.
     check_taints(spec.get("taints"), "metadata.taints", problems)
     _check_resources(obj, problems)
+    swap = (((obj.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}).get("capacity")
+    if swap is not None and swap <= 0:
+        problems.invalid("metadata.nodeSwapStatus.capacity", swap, "must be greater than zero")
     cidrs = spec.get("podCIDRs") or []
     for index, cidr in enumerate(cidrs):
         check_cidr(cidr, f"spec.podCIDRs[{index}]", problems)

@@ -1,5 +1,7 @@
 """Persistent volumes."""
 
+import itertools
+import posixpath
 from collections.abc import Mapping
 from typing import Final
 
@@ -40,6 +42,40 @@ _CSI_SECRETS: Final = (
 )  # fmt: skip
 
 
+def check_inline_volume(spec: JsonObject, path: str, problems: Problems) -> None:
+    """One that is part of another object, and nobody's to claim."""
+    text = "may not be specified in the context of inline volumes"
+    for field in ("claimRef", "capacity"):
+        if spec.get(field):
+            problems.forbidden(f"{path}.{field}", text)
+    if spec.get("csi") is None:
+        problems.required(f"{path}.csi", "has to be specified in the context of inline volumes")
+    if not spec.get("accessModes"):
+        problems.required(f"{path}.accessModes")
+    check_access_modes(spec.get("accessModes"), f"{path}.accessModes", problems)
+    policy, mode = spec.get("persistentVolumeReclaimPolicy"), spec.get("volumeMode")
+    if policy and policy != "Retain":
+        only = "may only be Retain in the context of inline volumes"
+        problems.forbidden(f"{path}.persistentVolumeReclaimPolicy", only)
+    if spec.get("nodeAffinity") is not None:
+        problems.forbidden(f"{path}.nodeAffinity", text)
+    _check_sources({}, {**spec, "nodeAffinity": None}, path, problems)
+    _check_recycled(spec, path, problems)
+    if spec.get("storageClassName"):
+        problems.forbidden(f"{path}.storageClassName", text)
+    if mode is not None and mode != "Filesystem":
+        other = "may not specify volumeMode other than Filesystem in the context of inline volumes"
+        problems.forbidden(f"{path}.volumeMode", other)
+
+
+def _check_recycled(spec: JsonObject, path: str, problems: Problems) -> None:
+    host = (spec.get("hostPath") or {}).get("path") or ""
+    recycled = spec.get("persistentVolumeReclaimPolicy") == "Recycle"
+    if recycled and host and posixpath.normpath(host).strip("/") == "" and host.startswith("/"):
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        problems.forbidden(f"{path}.persistentVolumeReclaimPolicy", text)
+
+
 def validate_volume(obj: JsonObject, problems: Problems) -> None:
     spec, path = obj.get("spec") or {}, "spec"
     if not spec.get("accessModes"):
@@ -52,8 +88,7 @@ def validate_volume(obj: JsonObject, problems: Problems) -> None:
         problems.unsupported(here, policy, _RECLAIMS)
     _check_affinity(spec.get("nodeAffinity"), f"{path}.nodeAffinity", problems)
     _check_sources(obj, spec, path, problems)
-    if (spec.get("hostPath") or {}).get("path") == "/" and policy == "Recycle":
-        problems.forbidden(here, "may not be 'recycle' for a hostPath mount of '/'")
+    _check_recycled(spec, path, problems)
     _check_class(spec.get("storageClassName"), f"{path}.storageClassName", problems)
     check_volume_mode(spec, path, problems)
     _check_attributes(spec, path, problems)
@@ -236,14 +271,24 @@ _RENAMED: Final = {
 
 
 def _same_nodes(new: JsonObject | None, old: JsonObject) -> bool:
-    """But for labels that got new names."""
+    """But for labels that got new names; one without may lose its name too."""
     if new is None:
         return False
-    renamed = clone(old)
-    for term in (renamed.get("required") or {}).get("nodeSelectorTerms") or ():
-        for expression in term.get("matchExpressions") or ():
-            expression["key"] = _RENAMED.get(expression.get("key"), expression.get("key"))
-    return new in (old, renamed)
+    before = clone(old)
+    terms = zip(_terms(new), _terms(before), strict=False)
+    pairs = (zip(_expressions(now), _expressions(was), strict=False) for now, was in terms)
+    for expression, kept in itertools.chain.from_iterable(pairs):
+        if _RENAMED.get(kept.get("key") or "", "") == (expression.get("key") or ""):
+            kept["key"] = expression.get("key")
+    return bool(new == before)
+
+
+def _terms(affinity: JsonObject) -> list[JsonObject]:
+    return (affinity.get("required") or {}).get("nodeSelectorTerms") or []
+
+
+def _expressions(term: JsonObject) -> list[JsonObject]:
+    return [*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]
 
 
 def _shown_affinity(affinity: JsonObject | None) -> JsonObject | None:

@@ -219,7 +219,7 @@ def validate_ingress(obj: JsonObject, problems: Problems) -> None:
         if host and is_ip(host):
             text = "must be a DNS name, not an IP address"
             problems.invalid(f"{path}.host", host, text)
-        elif host:
+        if host:
             _check_host(host, f"{path}.host", problems)
         http = rule.get("http")
         if http is not None and not http.get("paths"):

@@ -50,7 +50,6 @@ _LOOKS: Final = {
         "/Pod",
         "/Pod/ephemeralcontainers",
         "/Pod/resize",
-        "/PodTemplate",
     ),
     "mu": (
         "batch/Job",

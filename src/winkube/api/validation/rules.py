@@ -246,8 +246,11 @@ def _is_same(key: tuple[str, str], new: JsonObject, old: JsonObject) -> bool:
     return same and key not in _READS_STATUS and not _notes(key, new, old)
 
 
-# Their updates look at nothing but the change.
-_CHANGE_ONLY: Final = {("scheduling.k8s.io", "PriorityClass")}
+# Their updates look at nothing but the change, or look at the object themselves.
+_CHANGE_ONLY: Final = {
+    ("discovery.k8s.io", "EndpointSlice"),
+    ("scheduling.k8s.io", "PriorityClass"),
+}
 # Their updates look at the object twice: every look has its causes in the answer.
 _TWICE: Final = {
     ("", "PersistentVolume"),

@@ -136,7 +136,7 @@ def _check_toleration(toleration: JsonObject, path: str, problems: Problems) -> 
     if key:
         check_label_key(key, f"{path}.key", problems)
     elif operator != "Exists":
-        problems.invalid(
+        problems.invalid_enum(
             f"{path}.operator",
             operator,
             'operator must be Exists when `key` is empty, which means "match all values and all '

@@ -248,7 +248,7 @@ def validate_service_update(new: JsonObject, old: JsonObject, problems: Problems
     cls = "loadBalancerClass"
     both = {after.get("type"), before.get("type")} == {"LoadBalancer"}
     if both and after.get(cls) != before.get(cls):
-        problems.invalid(f"spec.{cls}", after.get(cls), "may not change once set")
+        problems.invalid_enum(f"spec.{cls}", after.get(cls), "may not change once set")
     _check_class(after, problems)
     health = "healthCheckNodePort"
     if _is_checked(after) and _is_checked(before) and after.get(health) != before.get(health):

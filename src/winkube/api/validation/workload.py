@@ -196,7 +196,7 @@ def validate_stateful_set(obj: JsonObject, problems: Problems, *, new: bool = Tr
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
         text = "must be 'OrderedReady' or 'Parallel'"
-        problems.invalid("spec.podManagementPolicy", policy, text)
+        problems.invalid_enum("spec.podManagementPolicy", policy, text)
     _check_stateful_strategy(spec.get("updateStrategy") or {}, problems)
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for field in ("whenDeleted", "whenScaled"):

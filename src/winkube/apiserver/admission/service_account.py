@@ -6,6 +6,8 @@ import hashlib
 from typing import ClassVar, Final
 
 from winkube.api.decode import clone
+from winkube.api.go_text import quoted
+from winkube.api.names import path_segment_problems
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.mountable_secrets import (
     ENFORCED,
@@ -80,9 +82,15 @@ class ServiceAccount:
             if item is not None:
                 return item
         raise request.forbidden(
-            f"error looking up service account {request.namespace}/{name}: "
-            f'serviceaccount "{name}" not found'
+            f"error looking up service account {request.namespace}/{name}: {_lookup_fault(name)}"
         )
+
+
+def _lookup_fault(name: str) -> str:
+    problems = path_segment_problems(name)
+    if problems:
+        return f"invalid resource name {quoted(name)}: [{' '.join(problems)}]"
+    return f'serviceaccount "{name}" not found'
 
 
 def _refuse(request: Admission, problem: str) -> None:

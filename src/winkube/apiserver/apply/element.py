@@ -17,7 +17,9 @@ from winkube.base.types import JsonObject
 # Keys of list elements that have a default may be left out by authors.
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
 # The keys of these have no default in upstream's schema.
-_NO_DEFAULTS: Final = frozenset({"ObjectReference"})
+_NO_DEFAULTS: Final = frozenset(
+    {"FlowSchemaCondition", "ObjectReference", "PriorityLevelConfigurationCondition"}
+)
 _ZEROS: Final[dict[Type, Any]] = {Type.STRING: "", Type.INT32: 0, Type.INT64: 0}
 
 

@@ -16,7 +16,7 @@ from winkube.api.defaulting.pod import default_beside_spec
 from winkube.api.defaults import apply_defaults
 from winkube.api.fields import FieldReport, check_fields
 from winkube.api.kinds import Kind
-from winkube.api.roundtrip import round_trip
+from winkube.api.roundtrip import gives_empty, round_trip
 from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
@@ -103,6 +103,7 @@ def _checked(
     if notes.converts and report.type_errors:
         report = check_fields(schema, kind, in_struct_order(kind, obj))
     _judge(report, kind, options, notes, ordered=bool(raw))
+    options.gives_empty = gives_empty(schema, kind, obj)
     options.emptied = round_trip(schema, kind, obj)
     return plain_numbers(obj) if report.needs_text or notes.written else obj
 

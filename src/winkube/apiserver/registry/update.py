@@ -111,6 +111,8 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
     assert old is not None
     managers = new["metadata"].get("managedFields")
     part.prepare(kind, new, old)
+    if options.gives_empty and part is WHOLE:
+        new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
     _keep_managers(new["metadata"], managers)
     complete_signing_request(kind, new, old, part=part.name, clock=registry.clock)
     time_phase(kind, new, old, part=part.name, clock=registry.clock)

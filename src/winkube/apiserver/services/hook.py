@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 
 from winkube.api.addresses import parse_address
-from winkube.api.errors import Cause, InternalError, InvalidError
+from winkube.api.errors import Cause, InternalError, InvalidError, UnexplainedError
 from winkube.apiserver.registry.hook import Finish
 from winkube.apiserver.services.address import Pool, address_pool, port_pool
 from winkube.apiserver.services.change import (
@@ -22,6 +22,8 @@ from winkube.base.types import JsonObject
 
 Held = tuple[Pool, int]
 _TAKEN = "provided port is already allocated"
+_MAX_PORT = 65536
+_LAST_PORT = 32768
 
 
 class _Claims:
@@ -31,17 +33,26 @@ class _Claims:
         self.dry_run = dry_run
         self.taken: list[Held] = []
         self._rehearsed: set[int] = set()
+        self._ports: list[int] = []
 
     def take(self, pool: Pool, number: int) -> bool:
         if self.dry_run:
             if number in self._rehearsed:
                 return False
             self._rehearsed.add(number)
+            if number < _MAX_PORT:
+                self._ports.append(number)
             return True
         if not pool.take(number):
             return False
         self.taken.append((pool, number))
         return True
+
+    def rehearse_port(self) -> int:
+        """The number upstream shows for one that a trial would get."""
+        number = max(self._ports, default=_LAST_PORT) + 1
+        self._ports.append(number)
+        return number
 
     def take_any(self, pool: Pool) -> int | None:
         number = pool.take_any()
@@ -173,6 +184,7 @@ class ServiceHook:
     def _next_ports(self, spec: JsonObject, old: JsonObject, name: str, claims: _Claims) -> None:
         had = {port.get("nodePort") for port in old.get("ports") or ()}
         claimed: set[int] = set()
+        seen: set[tuple[str, int]] = set()
         for index, port in enumerate(spec.get("ports") or ()):
             number = port.get("nodePort")
             if not number:
@@ -181,8 +193,14 @@ class ServiceHook:
             elif number not in had and number not in claimed:
                 self._claim_port(number, name, index, claims)
                 claimed.add(number)
+            pair = (port.get("protocol") or "", port.get("nodePort") or 0)
+            if pair[1] and pair in seen:
+                raise UnexplainedError(f"duplicate nodePort: {{{pair[0]} {pair[1]}}}")
+            seen.add(pair)
 
     def _any_port(self, claims: _Claims) -> int:
+        if claims.dry_run:
+            return claims.rehearse_port()
         number = claims.take_any(self._ports)
         if number is None:
             raise InternalError(

@@ -3,6 +3,7 @@
 from typing import Final
 
 from winkube.api.errors import BadRequestError
+from winkube.api.roundtrip import as_given
 from winkube.apiserver.apply.managers import track_posted
 from winkube.apiserver.apply.owner import author
 from winkube.apiserver.body import decode_as, read_body
@@ -45,7 +46,8 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
     is_shown = part not in _ANSWERED or registry.admission.asks_others(call.served)
     if definition is not None and is_shown:
         owner = author(options.manager, kind.api_version, part)
-        track_posted(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
+        with as_given(options.emptied):
+            track_posted(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
     return obj, options
 
 
