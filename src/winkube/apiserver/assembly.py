@@ -15,9 +15,9 @@ from winkube.apiserver.auth.token import TokenAuthority
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.config import ApiServerConfig
-from winkube.apiserver.deprecation import Deprecations
 from winkube.apiserver.edge import Edge
 from winkube.apiserver.encryption import Encryption
+from winkube.apiserver.form.deprecation import Deprecations
 from winkube.apiserver.openapi.document import OpenApi
 from winkube.apiserver.pages.component_status import ComponentStatuses
 from winkube.apiserver.pages.discovery import Discovery

@@ -17,9 +17,9 @@ from winkube.api.errors import (
     RequestTooLargeError,
     UnsupportedMediaTypeError,
 )
+from winkube.apiserver.form.typed import unrecognized
+from winkube.apiserver.media.yaml_document import parse_yaml
 from winkube.apiserver.protobuf.decode import MEDIA, decode_protobuf
-from winkube.apiserver.typed import unrecognized
-from winkube.apiserver.yaml_document import parse_yaml
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _BODY_SECONDS: Final = 60.0  # upstream's limit for a request that is no watch

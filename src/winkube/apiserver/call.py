@@ -16,11 +16,11 @@ from multidict import MutableMultiMapping
 
 from winkube.api.errors import ApiError, MethodNotAllowedError
 from winkube.apiserver.auth.user import User
+from winkube.apiserver.media.yaml_text import to_yaml
 from winkube.apiserver.negotiate import JSON, PLAIN, YAML, Output, parse_accept
 from winkube.apiserver.served import Served
 from winkube.apiserver.target import Target
 from winkube.apiserver.whole import WholeResponse
-from winkube.apiserver.yaml_text import to_yaml
 from winkube.base.types import JsonObject
 
 _STREAM_FROM: Final = 128 * 1024

@@ -13,8 +13,8 @@ from winkube.api.validation.problems import Problems
 from winkube.api.written import read_written
 from winkube.apiserver.body import decode, read_body
 from winkube.apiserver.call import Call
+from winkube.apiserver.form.typed import header_fault, unregistered
 from winkube.apiserver.options import every, parse_flag, parse_int
-from winkube.apiserver.typed import header_fault, unregistered
 from winkube.base.types import JsonObject
 
 _POLICIES: Final = ("Foreground", "Background", "Orphan")

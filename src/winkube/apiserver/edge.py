@@ -27,7 +27,7 @@ from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
 from winkube.apiserver.auth.impersonation import demands, impersonated_user
 from winkube.apiserver.auth.user import ANONYMOUS, User
 from winkube.apiserver.call import Call, reply_error, send_long, warning_header
-from winkube.apiserver.deprecation import Deprecations
+from winkube.apiserver.form.deprecation import Deprecations
 from winkube.apiserver.negotiate import negotiate
 from winkube.apiserver.pages.metrics import Metrics
 from winkube.apiserver.registry.core import check_namespace

@@ -11,11 +11,11 @@ import orjson
 from winkube.api.errors import BadRequestError, NotAcceptableError
 from winkube.api.kinds import Kind
 from winkube.api.table import columns, row_conditions, to_row
-from winkube.apiserver.conversion import stored_form
+from winkube.apiserver.form.conversion import stored_form
 from winkube.apiserver.item import Item
+from winkube.apiserver.media.yaml_text import to_yaml
 from winkube.apiserver.negotiate import YAML, Output
 from winkube.apiserver.registry.listing import ListResult
-from winkube.apiserver.yaml_text import to_yaml
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 

@@ -9,8 +9,8 @@ from aiohttp import web
 from winkube.api.kinds import Kind
 from winkube.apiserver.body import decode_applied, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
-from winkube.apiserver.conversion import item_as_served
 from winkube.apiserver.delete_options import DeleteOptions, read_delete_options
+from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.negotiate import YAML
 from winkube.apiserver.options import WriteOptions, parse_flag

@@ -18,7 +18,7 @@ from winkube.api.errors import ApiError, ExpiredError, InvalidError
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.cache import TRIGGER_FIELDS, Cache, Change, Trigger, Watcher
 from winkube.apiserver.call import Call
-from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_flag
 from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count, parse_version

@@ -4,7 +4,7 @@ import copy
 
 import orjson
 
-from winkube.apiserver.autoscaler_forms import to_v1, to_v2
+from winkube.apiserver.form.autoscaler import to_v1, to_v2
 from winkube.base.types import JsonObject
 
 PREFIX = "autoscaling.alpha.kubernetes.io/"

@@ -3,7 +3,7 @@
 import pytest
 
 from winkube.api.errors import ApiError
-from winkube.apiserver.yaml_document import YamlObject, parse_yaml
+from winkube.apiserver.media.yaml_document import YamlObject, parse_yaml
 
 
 def test_keys_become_strings_and_whole_floats_whole_numbers() -> None:

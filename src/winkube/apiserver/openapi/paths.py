@@ -6,9 +6,9 @@ kubectl reads from here that fieldValidation and dryRun are understood by PATCH.
 from typing import Final
 
 from winkube.api.kinds import Kind
+from winkube.apiserver.form.spoken import subresource_kind
 from winkube.apiserver.openapi.definition import V3_REF
 from winkube.apiserver.pages.discovery import subresource_verbs
-from winkube.apiserver.spoken import subresource_kind
 from winkube.base.types import JsonObject
 
 _METHODS: Final = {

@@ -12,9 +12,9 @@ from winkube.api.errors import NoPageError, NoRouteError
 from winkube.api.kinds import Kind, KindTable
 from winkube.apiserver.call import only_read, reply_json
 from winkube.apiserver.edge import Edge
+from winkube.apiserver.form.spoken import subresource_kind
 from winkube.apiserver.negotiate import JSON, negotiate, parse_accept
 from winkube.apiserver.pages.health import health_paths
-from winkube.apiserver.spoken import subresource_kind
 from winkube.base.types import JsonObject
 
 _AGGREGATED: Final = "APIGroupDiscoveryList"

@@ -20,11 +20,11 @@ from winkube.api.roundtrip import gives_empty, round_trip
 from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
+from winkube.apiserver.form.typed import check_type, header_fault, unrecognized
+from winkube.apiserver.media.yaml_document import YamlObject
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.protobuf.order import in_struct_order
 from winkube.apiserver.registry.plain import is_plain
-from winkube.apiserver.typed import check_type, header_fault, unrecognized
-from winkube.apiserver.yaml_document import YamlObject
 from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512

@@ -32,6 +32,7 @@ from winkube.apiserver.apply.owner import (
 from winkube.apiserver.apply.reset import Reset, reset_fields
 from winkube.apiserver.apply.tree import Tree, difference, paths, reaches, union
 from winkube.apiserver.item import Item
+from winkube.apiserver.media.yaml_document import YamlObject
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, check_name, not_found
@@ -39,7 +40,6 @@ from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.turns import ATTEMPTS
 from winkube.apiserver.registry.update import ModifiedError, Part, require_name, served_form, update
 from winkube.apiserver.served import Served
-from winkube.apiserver.yaml_document import YamlObject
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 

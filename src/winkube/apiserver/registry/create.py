@@ -16,7 +16,7 @@ from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.apply.managers import track_creation
 from winkube.apiserver.apply.owner import author
 from winkube.apiserver.apply.reset import reset_fields
-from winkube.apiserver.conversion import as_reread, to_stored
+from winkube.apiserver.form.conversion import as_reread, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name, judged_group

@@ -24,7 +24,7 @@ from winkube.api.field_selector import (
 from winkube.api.selectors import LabelSelector, parse_label_selector
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.continuation import make_token, open_token
-from winkube.apiserver.conversion import item_as_served
+from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import parse_int
 from winkube.apiserver.served import Served

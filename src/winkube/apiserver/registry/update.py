@@ -19,7 +19,7 @@ from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.apply.managers import track_update
 from winkube.apiserver.apply.owner import author, differ_in_times
 from winkube.apiserver.apply.reset import reset_fields
-from winkube.apiserver.conversion import as_reread, to_served, to_stored
+from winkube.apiserver.form.conversion import as_reread, to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group

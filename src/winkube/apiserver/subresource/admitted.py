@@ -3,8 +3,8 @@
 from winkube.api.errors import BadRequestError
 from winkube.apiserver.admission.chain import Admission, Chain
 from winkube.apiserver.call import Call
+from winkube.apiserver.form.spoken import spoken_kind
 from winkube.apiserver.options import WriteOptions
-from winkube.apiserver.spoken import spoken_kind
 from winkube.base.types import JsonObject
 
 

@@ -8,11 +8,11 @@ from winkube.apiserver.apply.managers import track_posted
 from winkube.apiserver.apply.owner import author
 from winkube.apiserver.body import decode_as, read_body
 from winkube.apiserver.call import Call
+from winkube.apiserver.form.spoken import spoken_kind
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.owners import drop_repeated_owners
-from winkube.apiserver.spoken import spoken_kind
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 

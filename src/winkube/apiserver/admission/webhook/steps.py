@@ -25,10 +25,10 @@ from winkube.apiserver.admission.webhook.review import (
     read_patch,
     to_review,
 )
+from winkube.apiserver.form.spoken import accept_options
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.served import Resources
-from winkube.apiserver.spoken import accept_options
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)

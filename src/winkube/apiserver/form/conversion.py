@@ -11,7 +11,9 @@ import orjson
 
 from winkube.api.decode import clone
 from winkube.api.kinds import Kind
-from winkube.apiserver import autoscaler_forms
+from winkube.apiserver.form import (
+    autoscaler as autoscaler_forms,
+)
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject

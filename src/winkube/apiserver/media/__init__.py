@@ -1,0 +1,1 @@
+"""Objects in YAML, read and written as upstream does."""
