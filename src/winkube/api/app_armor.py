@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from winkube.api.validation.pod_annotations import APP_ARMOR
-from winkube.api.validation.security import each_container
+from winkube.api.validation.pod.pod_annotations import APP_ARMOR
+from winkube.api.validation.pod.security import each_container
 from winkube.base.types import JsonObject
 
 _LOCAL: Final = "localhost/"

@@ -13,8 +13,8 @@ import pytest
 from winkube.api.kinds import KINDS
 from winkube.api.schema import load_schema
 from winkube.api.strategic import strategic_merge
+from winkube.api.validation.pod.scheduling import check_spreading
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.scheduling import check_spreading
 from winkube.api.warnings.pod import MOST
 from winkube.api.warnings.rules import warnings_on_create
 from winkube.base.types import JsonObject

@@ -6,8 +6,8 @@ from typing import Any, Final
 from winkube.api.names import dns_label_problems, path_segment_problems
 from winkube.api.quantity import QuantityError, parse_quantity
 from winkube.api.validation.common import check_nonnegative
+from winkube.api.validation.pod.resources import check_container_resource_name
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_container_resource_name
 from winkube.base.types import JsonObject
 
 _MAX_WINDOW: Final = 3600

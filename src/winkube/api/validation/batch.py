@@ -16,7 +16,7 @@ from winkube.api.validation.common import (
     check_selector,
 )
 from winkube.api.validation.network_class import check_prefixed_path
-from winkube.api.validation.pod import check_template
+from winkube.api.validation.pod.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 

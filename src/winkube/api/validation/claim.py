@@ -8,8 +8,8 @@ from winkube.api.difference import difference
 from winkube.api.meta import annotations_of
 from winkube.api.validation.common import check_immutable, check_labels, check_selector
 from winkube.api.validation.metadata import check_annotations
+from winkube.api.validation.pod.resources import check_basic_quantity, number_of
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_basic_quantity, number_of
 from winkube.api.volumes import CLASS_BETA
 from winkube.base.types import JsonObject
 

@@ -23,14 +23,14 @@ from winkube.api.quota.scopes import (
     TERMINATING,
 )
 from winkube.api.validation.common import check_immutable, check_immutable_text, check_labels
-from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import (
+from winkube.api.validation.pod.resources import (
     check_container_resource_name,
     check_resource_name,
     check_resources,
     number_of,
 )
-from winkube.api.validation.scheduling import check_tolerations
+from winkube.api.validation.pod.scheduling import check_tolerations
+from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _OF_PODS: Final = COMPUTE | {"pods"}

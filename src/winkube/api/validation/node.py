@@ -2,9 +2,9 @@
 
 from winkube.api.addresses import parse_network
 from winkube.api.validation.common import check_cidr
+from winkube.api.validation.pod.resources import check_quantity
+from winkube.api.validation.pod.scheduling import check_taints
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_quantity
-from winkube.api.validation.scheduling import check_taints
 from winkube.base.types import JsonObject
 
 

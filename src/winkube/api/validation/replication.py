@@ -3,7 +3,7 @@
 from typing import Final
 
 from winkube.api.validation.common import check_nonnegative
-from winkube.api.validation.pod import check_template
+from winkube.api.validation.pod.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 

@@ -28,9 +28,6 @@ from winkube.api.validation import (
     network_class,
     node,
     persistent_volume,
-    pod,
-    pod_status,
-    pod_update,
     policy,
     registration,
     replication,
@@ -42,6 +39,11 @@ from winkube.api.validation import (
     workload_status,
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
+from winkube.api.validation.pod import (
+    pod,
+    pod_status,
+    pod_update,
+)
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.repeated import looks, repeat_metadata
 from winkube.base.types import JsonObject

@@ -17,7 +17,7 @@ from winkube.api.validation.common import (
     is_zero,
 )
 from winkube.api.validation.metadata import check_annotations
-from winkube.api.validation.pod import check_template
+from winkube.api.validation.pod.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 

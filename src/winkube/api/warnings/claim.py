@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from winkube.api.meta import annotations_of
-from winkube.api.validation.resources import number_of
+from winkube.api.validation.pod.resources import number_of
 from winkube.api.volumes import CLASS_BETA
 from winkube.base.types import JsonObject
 

@@ -10,9 +10,9 @@ from winkube.api import names
 from winkube.api.addresses import address_warnings
 from winkube.api.app_armor import is_stated_elsewhere
 from winkube.api.memo import Memo
-from winkube.api.validation.pod_annotations import APP_ARMOR, SECCOMP, SECCOMP_POD
-from winkube.api.validation.resources import number_of
-from winkube.api.validation.security import each_container
+from winkube.api.validation.pod.pod_annotations import APP_ARMOR, SECCOMP, SECCOMP_POD
+from winkube.api.validation.pod.resources import number_of
+from winkube.api.validation.pod.security import each_container
 from winkube.api.warnings.claim import claim_spec_warnings
 from winkube.api.warnings.labels import label_warning, selector_warnings, term_warnings
 from winkube.api.warnings.paths import overlap_warnings

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from winkube.api.validation.security import each_container
+from winkube.api.validation.pod.security import each_container
 from winkube.base.types import JsonObject
 
 

@@ -6,9 +6,9 @@ from typing import Final
 import orjson
 
 from winkube.api.validation.common import check_descending
+from winkube.api.validation.pod.scheduling import check_tolerations
+from winkube.api.validation.pod.security import each_container
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.scheduling import check_tolerations
-from winkube.api.validation.security import each_container
 from winkube.base.types import JsonObject
 
 APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"

@@ -9,23 +9,23 @@ from winkube.api import names
 from winkube.api.errors import Cause
 from winkube.api.memo import Memo
 from winkube.api.validation.common import MAX_INT32, check_ip, check_labels, check_one_of, in_range
-from winkube.api.validation.container import check_containers, check_image_spaces
 from winkube.api.validation.metadata import check_annotations
-from winkube.api.validation.pod_annotations import (
+from winkube.api.validation.pod.container import check_containers, check_image_spaces
+from winkube.api.validation.pod.pod_annotations import (
     check_pod_annotations,
     check_profile_annotations,
 )
-from winkube.api.validation.pod_resources import check_pod_resources
-from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_pod_claims, check_resources
-from winkube.api.validation.scheduling import check_affinity, check_spreading, check_tolerations
-from winkube.api.validation.security import (
+from winkube.api.validation.pod.pod_resources import check_pod_resources
+from winkube.api.validation.pod.resources import check_pod_claims, check_resources
+from winkube.api.validation.pod.scheduling import check_affinity, check_spreading, check_tolerations
+from winkube.api.validation.pod.security import (
     check_host_process,
     check_host_users,
     check_os,
     check_pod_security,
 )
-from winkube.api.validation.volume import check_volumes
+from winkube.api.validation.pod.volume import check_volumes
+from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")

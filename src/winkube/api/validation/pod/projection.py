@@ -5,8 +5,8 @@ from typing import Any, Final
 from winkube.api.field_path import FieldPathError, pod_field
 from winkube.api.quantity import canonical_quantity
 from winkube.api.validation.common import check_file_path, check_label_key
+from winkube.api.validation.pod.resources import number_of
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import number_of
 from winkube.base.types import JsonObject
 
 _MODE_TEXT: Final = "must be a number between 0 and 0777 (octal), both inclusive"

@@ -12,11 +12,11 @@ from winkube.api.validation.common import (
     check_port,
     check_port_or_name,
 )
-from winkube.api.validation.mount import check_mounts
+from winkube.api.validation.pod.mount import check_mounts
+from winkube.api.validation.pod.projection import check_field_reference, check_resource_reference
+from winkube.api.validation.pod.resources import check_resources
+from winkube.api.validation.pod.security import check_container_security
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.projection import check_field_reference, check_resource_reference
-from winkube.api.validation.resources import check_resources
-from winkube.api.validation.security import check_container_security
 from winkube.base.types import JsonObject
 
 _ENV_FIELDS: Final = (

@@ -4,8 +4,8 @@ from fractions import Fraction
 from typing import Any
 
 from winkube.api.quantity import format_quantity, split_quantity
+from winkube.api.validation.pod.resources import check_pod_level_resources, number_of
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.resources import check_pod_level_resources, number_of
 from winkube.base.types import JsonObject
 
 

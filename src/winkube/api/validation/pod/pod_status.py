@@ -5,7 +5,7 @@ from typing import Any, Final
 from winkube.api import names
 from winkube.api.addresses import parse_address
 from winkube.api.validation.common import check_immutable, check_ip
-from winkube.api.validation.pod_update import check_annotation_update
+from winkube.api.validation.pod.pod_update import check_annotation_update
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 

@@ -6,10 +6,10 @@ from winkube.api.decode import clone
 from winkube.api.difference import difference
 from winkube.api.qos import qos_class
 from winkube.api.validation.common import MAX_INT32, in_range
-from winkube.api.validation.container import check_image_spaces
-from winkube.api.validation.pod_annotations import APP_ARMOR, MIRROR, check_pod_annotations
+from winkube.api.validation.pod.container import check_image_spaces
+from winkube.api.validation.pod.pod_annotations import APP_ARMOR, MIRROR, check_pod_annotations
+from winkube.api.validation.pod.scheduling import check_tolerations, internal_term
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.scheduling import check_tolerations, internal_term
 from winkube.base.types import JsonObject
 
 _UPDATABLE: Final = (

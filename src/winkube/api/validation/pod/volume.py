@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.validation.claim import check_claim_template
-from winkube.api.validation.problems import Problems
-from winkube.api.validation.projection import (
+from winkube.api.validation.pod.projection import (
     check_config_map,
     check_downward,
     check_projected,
     check_secret,
 )
-from winkube.api.validation.resources import number_of
+from winkube.api.validation.pod.resources import number_of
+from winkube.api.validation.problems import Problems
 from winkube.api.validation.volume_source import (
     INITIATOR_LENGTH,
     INITIATOR_TEXT,
