@@ -112,3 +112,11 @@ def selector_in_go(selector: JsonObject | None) -> str:
     expressions = f"[]LabelSelectorRequirement{{{listed}}}"
     labelled = f"map[string]string{{{written}}}"
     return f"&LabelSelector{{MatchLabels:{labelled},MatchExpressions:{expressions},}}"
+
+
+# Go's encoder writes what could end a script or a line of one as escapes.
+_UNSAFE: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
+
+
+def web_safe(text: str) -> str:
+    return text.translate(_UNSAFE)

@@ -52,7 +52,7 @@ _SPECIAL: Final = {
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": Type.INT_OR_STRING,
     "io.k8s.apimachinery.pkg.apis.meta.v1.Time": Type.TIME,
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": Type.MICRO_TIME,
-    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": Type.FREE_OBJECT,
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": Type.ANY,
     "io.k8s.apimachinery.pkg.runtime.RawExtension": Type.FREE_OBJECT,
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON": Type.ANY,
     "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": Type.ANY,

@@ -9,6 +9,7 @@ from typing import Final
 from winkube.api.errors import BadRequestError, InvalidError
 from winkube.api.go_text import quoted
 from winkube.api.roundtrip import Emptied
+from winkube.api.validation.metadata import check_manager
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.target import Query
@@ -46,7 +47,7 @@ class WriteOptions:
         manager = query.get("fieldManager", "")
         if apply and not manager:
             problems.required("fieldManager", "is required for apply patch")
-        _check_manager(manager, problems)
+        check_manager(manager, "fieldManager", problems)
         dry_run = every(query, "dryRun") if "dryRun" in query else []
         if any(entry != "All" for entry in dry_run):
             problems.unsupported("dryRun", dry_run, ["All"])
@@ -85,18 +86,6 @@ class WriteOptions:
 def _named_by(agent: str) -> str:
     name = agent.partition("/")[0].encode()[:_MAX_MANAGER].decode(errors="ignore")
     return "".join(filter(str.isprintable, name)) or "unknown"
-
-
-def _check_manager(manager: str, problems: Problems) -> None:
-    if len(manager.encode()) > _MAX_MANAGER:
-        problems.too_long("fieldManager", _MAX_MANAGER)
-    for index, char in enumerate(manager):
-        if not char.isprintable():
-            problems.invalid(
-                "fieldManager",
-                manager,
-                f"invalid character U+{ord(char):04X} (at position {index})",
-            )
 
 
 def parse_flag(text: str) -> bool:

@@ -1,10 +1,13 @@
+from collections.abc import Callable
+
 from winkube.api.schema import load_schema
-from winkube.apiserver.apply.compare import compare, stated
+from winkube.apiserver.apply.compare import Found, compare, stated
 from winkube.apiserver.apply.element import lookup, to_text
-from winkube.apiserver.apply.managers import track_creation, track_update
+from winkube.apiserver.apply.managers import changes, track_creation, track_update
 from winkube.apiserver.apply.merge import merge, remove
 from winkube.apiserver.apply.owner import author, read_managers
 from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union
+from winkube.base.types import JsonObject
 
 SHAPE = load_schema().compiled("io.k8s.api.core.v1.Pod").shape
 POD = {
@@ -54,6 +57,10 @@ def test_a_comparison_tells_changes_from_removals() -> None:
     }
 
 
+def _changes(old: JsonObject, new: JsonObject) -> Callable[[str], Found]:
+    return lambda _: changes(SHAPE, old, new)
+
+
 def test_a_write_takes_what_it_changes_from_its_owner() -> None:
     old = {"metadata": {"name": "p", "labels": {"a": "1"}}}
     first, second = author("first", "v1"), author("second", "v1")
@@ -62,7 +69,7 @@ def test_a_write_takes_what_it_changes_from_its_owner() -> None:
         first: ({"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}, "t1", "v1")
     }
     new = {**old, "metadata": {**old["metadata"], "labels": {"a": "2", "b": "1"}}}
-    track_update(SHAPE, old, new, second, "t2")
+    track_update(_changes(old, new), old, new, second, "t2")
     assert read_managers(new["metadata"]) == {
         first: ({"f:metadata": {"f:labels": {}}}, "t1", "v1"),
         second: ({"f:metadata": {"f:labels": {"f:a": {}, "f:b": {}}}}, "t2", "v1"),
@@ -73,7 +80,7 @@ def test_a_write_that_changes_nothing_leaves_the_owners_alone() -> None:
     obj = {"metadata": {"labels": {"a": "1"}}}
     track_creation(SHAPE, obj, author("first", "v1"), "t1")
     same = {**obj, "metadata": dict(obj["metadata"])}
-    track_update(SHAPE, obj, same, author("second", "v1"), "t2")
+    track_update(_changes(obj, same), obj, same, author("second", "v1"), "t2")
     assert same == obj
 
 
@@ -83,7 +90,7 @@ def test_the_oldest_of_many_authors_become_one() -> None:
     for number in range(1, 13):
         labels = {**obj["metadata"]["labels"], f"n{number}": "x"}
         new = {**obj, "metadata": {**obj["metadata"], "labels": labels}}
-        track_update(SHAPE, obj, new, author(f"m{number:02}", "v1"), f"t{number:02}")
+        track_update(_changes(obj, new), obj, new, author(f"m{number:02}", "v1"), f"t{number:02}")
         obj = new
     managers = [owner.manager for owner in read_managers(obj["metadata"])]
     assert managers == ["ancient-changes", *(f"m{number:02}" for number in range(4, 13))]

@@ -1,6 +1,6 @@
 """ObjectMeta: names, labels, annotations, owners, and what an update may not change."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from winkube.api import names
@@ -50,6 +50,7 @@ def validate_metadata(
         )
     _check_notes(meta, problems)
     _check_finalizers(meta.get("finalizers") or [], "metadata.finalizers", problems)
+    _check_managers(meta.get("managedFields") or (), problems)
     if check is None:
         check_standard_finalizers(kind, meta, problems)
 
@@ -180,8 +181,29 @@ def validate_metadata_update(new: JsonObject, old: JsonObject, problems: Problem
         if new.get(field) != old.get(field):
             problems.invalid(f"metadata.{field}", new.get(field), "field is immutable")
     _check_notes(new, problems)
+    _check_managers(new.get("managedFields") or (), problems)
 
 
+def _check_managers(entries: Iterable[JsonObject], problems: Problems) -> None:
+    for index, entry in enumerate(entries):
+        path, manager = f"metadata.managedFields[{index}]", entry.get("manager") or ""
+        check_manager(manager, f"{path}.manager", problems)
+        if len(entry.get("subresource") or "") > _MAX_PART:
+            problems.too_long(f"{path}.subresource", _MAX_PART)
+
+
+def check_manager(manager: str, path: str, problems: Problems) -> None:
+    if len(manager.encode()) > _MAX_MANAGER:
+        problems.too_long(path, _MAX_MANAGER)
+    if not manager.isprintable():
+        for index, char in enumerate(manager):
+            if not char.isprintable():
+                text = f"invalid character U+{ord(char):04X} (at position {index})"
+                problems.invalid(path, manager, text)
+
+
+_MAX_MANAGER: Final = 128
+_MAX_PART: Final = 256
 _IMMUTABLE: Final = (
     "name",
     "namespace",

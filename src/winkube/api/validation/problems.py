@@ -1,12 +1,12 @@
 """Collect validation problems in upstream's wording (apimachinery: util/validation/field)."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from winkube.api.errors import Cause
-from winkube.api.go_text import quoted
+from winkube.api.go_text import quoted, web_safe
 
 
 class Problems:
@@ -98,14 +98,6 @@ def _as_json(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     try:
-        return _web_safe(orjson.dumps(value).decode())
+        return web_safe(orjson.dumps(value).decode())
     except orjson.JSONEncodeError:
         return f'"{value}"'
-
-
-# Go's encoder writes what could end a script or a line of one as escapes.
-_UNSAFE: Final = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
-
-
-def _web_safe(text: str) -> str:
-    return text.translate(_UNSAFE)

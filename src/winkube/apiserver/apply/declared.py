@@ -24,8 +24,16 @@ _UNTYPED: Final = (Type.QUANTITY, Type.TIME, Type.MICRO_TIME)
 _GO_KINDS: Final = {str: "string", int: "int64", float: "float64", bool: "bool"}
 
 
+_REPEATED: Final = ": duplicate entries for key "
+
+
 def schema_problems(shape: Shape, document: JsonObject) -> list[str]:
     return list(_problems(shape, document, ""))
+
+
+def live_problems(shape: Shape, obj: JsonObject) -> list[str]:
+    """Of an object that is there already, in which elements may stand twice."""
+    return [problem for problem in _problems(shape, obj, "") if _REPEATED not in problem]
 
 
 def _problems(shape: Shape | None, value: Any, path: str) -> Iterator[str]:
@@ -89,7 +97,7 @@ def _list_problems(shape: Shape, value: Any, path: str) -> Iterator[str]:
                 return
             step = to_text((key_step(shape, element) if keys else value_step(element),))
             if step in seen:
-                yield f"{path}: duplicate entries for key {step}"
+                yield f"{path}{_REPEATED}{step}"
             seen.add(step)
         yield from _problems(shape.item, element, f"{path}{step}")
 

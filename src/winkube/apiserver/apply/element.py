@@ -12,14 +12,13 @@ import orjson
 from winkube.api.go_text import printed, quoted
 from winkube.api.schema import Shape, Type
 from winkube.apiserver.apply.tree import Path
+from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 
 # Keys of list elements that have a default may be left out by authors.
 KEY_DEFAULTS: Final = {"protocol": "TCP"}
-# The keys of these have no default in upstream's schema.
-_NO_DEFAULTS: Final = frozenset(
-    {"FlowSchemaCondition", "ObjectReference", "PriorityLevelConfigurationCondition"}
-)
+# Fields that are left out when empty have no default in upstream's schema, unless it says so.
+_DEFAULTED: Final = frozenset({("LocalObjectReference", "name")})
 _ZEROS: Final[dict[Type, Any]] = {Type.STRING: "", Type.INT32: 0, Type.INT64: 0}
 
 
@@ -61,18 +60,27 @@ def element_key(shape: Shape, element: Any) -> JsonObject:
 @functools.cache
 def _key_defaults(shape: Shape) -> tuple[tuple[str, Any], ...]:
     definition = shape.item.definition if shape.item is not None else None
-    if definition is None or definition.go_name in _NO_DEFAULTS:
+    if definition is None:
         return tuple((key, ...) for key in sorted(list_keys(shape)))
     found = []
+    written = {key for key, _ in definition.always}
     for key in sorted(list_keys(shape)):
         known = definition.properties.get(key)
-        zero = _ZEROS.get(known.type, ...) if known is not None else ...
+        has = key in written or (definition.go_name, key) in _DEFAULTED
+        zero = _ZEROS.get(known.type, ...) if known is not None and has else ...
         found.append((key, KEY_DEFAULTS.get(key, zero)))
     return tuple(found)
 
 
+class KeylessError(WinkubeError):
+    """An element of a list that is merged by keys has none of them: it cannot be told apart."""
+
+
 def key_step(shape: Shape, element: Any) -> str:
-    return "k:" + orjson.dumps(element_key(shape, element), option=orjson.OPT_SORT_KEYS).decode()
+    keys = element_key(shape, element)
+    if not keys:
+        raise KeylessError("an element omits all keys")
+    return "k:" + orjson.dumps(keys, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def value_step(element: Any) -> str:

@@ -9,17 +9,10 @@ import orjson
 from winkube.api.errors import ConflictError
 from winkube.api.roundtrip import zero_of
 from winkube.api.schema import Shape
-from winkube.apiserver.apply.compare import compare, stated
-from winkube.apiserver.apply.element import child_shape, to_text
-from winkube.apiserver.apply.owner import (
-    Held,
-    Managers,
-    Owner,
-    are_managers,
-    read_managers,
-    said_managers,
-    write_managers,
-)
+from winkube.apiserver.apply.compare import Found, compare, stated
+from winkube.apiserver.apply.element import KeylessError, child_shape, to_text
+from winkube.apiserver.apply.given import given_managers, known_managers, said_managers
+from winkube.apiserver.apply.owner import Held, Managers, Owner, write_managers
 from winkube.apiserver.apply.reset import STATUS_RESET, Reset, beside
 from winkube.apiserver.apply.tree import Tree, difference, intersection, paths, union
 from winkube.base.types import JsonObject
@@ -58,6 +51,7 @@ _STRIPPED: Final[Tree] = {
 }
 
 
+ChangesIn = Callable[[str], Found]  # by the version that fields are named in
 Outline = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]
 _parts: dict[tuple[Shape, Outline], Tree | None] = {}
 
@@ -80,9 +74,12 @@ def _unmanaged(obj: JsonObject) -> JsonObject:
     return {**obj, "metadata": metadata}
 
 
-def conflicts(changed: Tree | None, others: Managers) -> dict[Owner, Tree]:
+def conflicts(others: Managers, changes_in: ChangesIn) -> dict[Owner, Tree]:
     """Fields that others own and that would get another value."""
-    found = {owner: intersection(held.fields, changed) for owner, held in others.items()}
+    found = {
+        owner: intersection(held.fields, changes_in(held.version)[0])
+        for owner, held in others.items()
+    }
     return {owner: fields for owner, fields in found.items() if fields is not None}
 
 
@@ -113,12 +110,12 @@ def _using(owner: Owner) -> str:
     return f"{part} using {owner.version}" if owner.operation == "Update" else part
 
 
-def take_over(managers: Managers, fields: Tree | None) -> None:
-    """Nobody else owns these any longer."""
-    if fields is None:
-        return
+def take_over(managers: Managers, changes_in: ChangesIn) -> None:
+    """Nobody owns what was changed or removed any longer."""
     for owner, held in list(managers.items()):
-        managers[owner] = held._replace(fields=difference(held.fields, fields))
+        fields = union(*changes_in(held.version))
+        if fields is not None:
+            managers[owner] = held._replace(fields=difference(held.fields, fields))
 
 
 def differ(shape: Shape, old: JsonObject, new: JsonObject) -> bool:
@@ -126,9 +123,7 @@ def differ(shape: Shape, old: JsonObject, new: JsonObject) -> bool:
     return compare(shape, _unmanaged(old), _unmanaged(new)) != (None, None)
 
 
-def changes(
-    shape: Shape, old: JsonObject, new: JsonObject, reset: Reset = ()
-) -> tuple[Tree | None, Tree | None]:
+def changes(shape: Shape, old: JsonObject, new: JsonObject, reset: Reset = ()) -> Found:
     """What a write sets or changes, and what it removes."""
     changed, removed = compare(shape, _unmanaged(old), _unmanaged(new))
     return (
@@ -150,16 +145,21 @@ def track_creation(
 
     ``spec_text`` is its spec as JSON, where the caller has that already.
     """
-    if reset is STATUS_RESET:
-        fields = _created_fields(shape, _unmanaged(obj), spec_text)
+    managers: Managers | None = {}
+    if "managedFields" in obj["metadata"]:
+        managers = known_managers(given_managers(obj["metadata"]), owner.version)
+    try:
+        if reset is STATUS_RESET:
+            fields = _created_fields(shape, _unmanaged(obj), spec_text)
+        else:
+            fields = present_fields(shape, obj, reset)
+    except KeylessError:
+        managers = None
     else:
-        fields = present_fields(shape, obj, reset)
-    managers: Managers = {}
-    if "managedFields" in obj["metadata"] and are_managers(obj["metadata"]):
-        managers = read_managers(obj["metadata"])
-        take_over(managers, fields)
-    managers[owner] = Held(fields, now, owner.version)
-    write_managers(obj["metadata"], managers)
+        if managers is not None:
+            take_over(managers, lambda _: (fields, None))
+            managers[owner] = Held(fields, now, owner.version)
+    write_managers(obj["metadata"], managers or {})
 
 
 def track_posted(shape: Shape, obj: JsonObject, owner: Owner, now: str) -> None:
@@ -237,25 +237,22 @@ def _zero(shape: Shape) -> JsonObject:
 
 
 def track_update(
-    shape: Shape,
-    old: JsonObject,
-    new: JsonObject,
-    owner: Owner,
-    now: str,
-    reset: Reset = (),
+    changes_in: ChangesIn, old: JsonObject, new: JsonObject, owner: Owner, now: str
 ) -> None:
     """A plain write makes its author the owner of what it changed, if there are owners at all."""
-    managers = said_managers(new["metadata"], old["metadata"], whole=not owner.subresource)
-    if managers:
-        _take_changes(managers, changes(shape, old, new, reset), owner, now)
-    write_managers(new["metadata"], managers)
+    said = said_managers(new["metadata"], old["metadata"], whole=not owner.subresource)
+    managers = known_managers(said, owner.version)
+    if said and managers is not None:
+        try:
+            _take_changes(managers, changes_in, owner, now)
+        except KeylessError:
+            managers = None
+    write_managers(new["metadata"], managers or {})
 
 
-def _take_changes(
-    managers: Managers, found: tuple[Tree | None, Tree | None], owner: Owner, now: str
-) -> None:
-    changed, removed = found
-    take_over(managers, union(changed, removed))
+def _take_changes(managers: Managers, changes_in: ChangesIn, owner: Owner, now: str) -> None:
+    changed, _ = changes_in(owner.version)
+    take_over(managers, changes_in)
     if changed is not None:
         mine = managers.pop(owner, None)
         fields = union(mine.fields, changed) if mine is not None else changed

@@ -63,7 +63,7 @@ def write_managers(metadata: JsonObject, managers: Managers) -> None:
 
 def _entry(owner: Owner, held: Held) -> JsonObject:
     entry: JsonObject = {
-        "manager": owner.manager,
+        **({"manager": owner.manager} if owner.manager else {}),
         "operation": owner.operation,
         "apiVersion": held.version,
         **({"time": held.time} if held.time else {}),
@@ -78,31 +78,6 @@ def _entry(owner: Owner, held: Held) -> JsonObject:
 def _order(entry: JsonObject) -> tuple[str, ...]:
     names = ("operation", "time", "manager", "apiVersion", "subresource")
     return tuple(entry.get(name, "") for name in names)
-
-
-def are_managers(metadata: JsonObject) -> bool:
-    """Whether what a client says about managers can be read; otherwise nobody said anything."""
-    return all(
-        entry.get("operation") in ("Apply", "Update")
-        and entry.get("apiVersion")
-        and entry.get("fieldsType") == "FieldsV1"
-        for entry in metadata.get("managedFields") or ()
-    )
-
-
-def said_managers(new: JsonObject, old: JsonObject, *, whole: bool) -> Managers:
-    """Whom a write starts from, by the metadata of both states.
-
-    Clients that know nothing of managers leave them alone; an empty list, or one empty entry,
-    says that nobody shall own anything. Through a part of an object nothing is said about them.
-    """
-    given = new.get("managedFields") if whole else None
-    if given in ([], [{}]):
-        return {}
-    managers = read_managers(new) if given and are_managers(new) else {}
-    if not managers and are_managers(old):
-        managers = read_managers(old)
-    return managers
 
 
 def differ_in_times(new: JsonObject, old: JsonObject) -> bool:

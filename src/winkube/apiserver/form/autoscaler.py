@@ -93,6 +93,8 @@ def to_v1(obj: JsonObject) -> None:
         percent = (resource.get("current") or {}).get("averageUtilization")
         if resource.get("name") == "cpu" and percent is not None:
             status["currentCPUUtilizationPercentage"] = percent
+    if "status" in obj:
+        status.setdefault("currentReplicas", 0)
     behavior = spec.pop("behavior", None)
     notes = {
         _METRICS: others,
@@ -133,6 +135,10 @@ def _status_to_v2(status: JsonObject, notes: dict[str, str]) -> None:
         ]
     if _CONDITIONS in notes:
         status["conditions"] = _listed(notes[_CONDITIONS])
+    # One form always writes a count, the other a list.
+    status.setdefault("currentMetrics", None)
+    if not status.get("currentReplicas"):
+        status.pop("currentReplicas", None)
 
 
 def _is_cpu_percent(metric: JsonObject) -> bool:

@@ -65,6 +65,19 @@ def as_reread(served: Served, obj: JsonObject) -> JsonObject:
     return to_served(served, to_stored(served, made))
 
 
+def as_version(kind: Kind, obj: JsonObject, version: str) -> JsonObject:
+    """An object of ``kind`` in another version of it; itself where there is but one form."""
+    group, _, number = version.rpartition("/")
+    target = (group, number, kind.kind)
+    if target == kind.gvk or not {target, kind.gvk} & _TO_STORED.keys():
+        return obj
+    made: JsonObject = clone(obj)
+    for convert in (_TO_STORED.get(kind.gvk), _TO_SERVED.get(target)):
+        if convert is not None:
+            convert(made)
+    return made
+
+
 def item_as_served(served: Served, item: Item) -> Item:
     if not served.converts:
         return item
@@ -84,11 +97,16 @@ def _rename(obj: JsonObject, source: int) -> None:
 
 def _event_to_core(obj: JsonObject) -> None:
     _rename(obj, 1)
+    for name in ("reportingComponent", "reportingInstance"):
+        obj.setdefault(name, "")
     obj.setdefault("source", {})
 
 
 def _event_to_group(obj: JsonObject) -> None:
     _rename(obj, 0)
+    for name in ("reportingController", "reportingInstance"):
+        if obj.get(name) == "":
+            del obj[name]
 
 
 _TO_STORED: Final[dict[tuple[str, str, str], Convert]] = {

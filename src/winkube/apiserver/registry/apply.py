@@ -1,6 +1,7 @@
 """Server-side apply: create or merge, with owners kept in managedFields."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from winkube.api.decode import clone
@@ -8,7 +9,10 @@ from winkube.api.errors import BadRequestError, UndecodableError, UnexplainedErr
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name
 from winkube.api.schema import Schema, Shape
-from winkube.apiserver.apply.declared import schema_problems
+from winkube.apiserver.apply.declared import live_problems, schema_problems
+from winkube.apiserver.apply.element import KeylessError
+from winkube.apiserver.apply.given import known_managers
+from winkube.apiserver.apply.last_applied import MANAGER, disputed, renew_note
 from winkube.apiserver.apply.managers import (
     BEFORE,
     changes,
@@ -31,12 +35,14 @@ from winkube.apiserver.apply.owner import (
 )
 from winkube.apiserver.apply.reset import Reset, reset_fields
 from winkube.apiserver.apply.tree import Tree, difference, paths, reaches, union
+from winkube.apiserver.conversion import as_version
 from winkube.apiserver.item import Item
 from winkube.apiserver.media.yaml_document import YamlObject
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, check_name, not_found
 from winkube.apiserver.registry.create import create
+from winkube.apiserver.registry.forms import changes_by_version, form_shape
 from winkube.apiserver.registry.turns import ATTEMPTS
 from winkube.apiserver.registry.update import ModifiedError, Part, require_name, served_form, update
 from winkube.apiserver.served import Served
@@ -119,10 +125,18 @@ def granted(
     """The live object with what is wished for, and its owners."""
     owner = applier(options.field_manager, part)
     reset = reset_fields(wish.kind, part)
-    merged = _merged(registry, wish, live, owner, reset, force=options.force)
+    try:
+        merged = _merged(registry, wish, live, owner, reset, force=options.force)
+    except KeylessError as error:
+        place = f"({_place(live)}; {_gvk(wish.kind)})"
+        problems = live_problems(_shape(registry.schema, wish.kind), live)
+        text = f"failed to create typed live object {place}: {_listed(problems)}"
+        raise UnexplainedError(text) from error
     owners = merged["metadata"]["managedFields"]
     new = _converted(registry, wish, merged, options)
     new["metadata"]["managedFields"] = owners
+    if options.field_manager == MANAGER:
+        renew_note(new, wish.body)
     return new
 
 
@@ -204,6 +218,8 @@ def _made(registry: Registry, wish: Wish, options: WriteOptions) -> JsonObject:
     obj = _converted(registry, wish, {**wanted, "metadata": metadata}, options)
     owner = applier(options.field_manager)
     write_managers(obj["metadata"], {owner: Held(fields, now, kind.api_version)})
+    if options.field_manager == MANAGER:
+        renew_note(obj, wanted)
     return obj
 
 
@@ -213,17 +229,26 @@ def _merged(
     shape, version = _shape(registry.schema, wish.kind), wish.kind.api_version
     now = to_rfc3339(registry.clock.now())
     managers = read_managers(live["metadata"])
-    if not managers:
+    if managers:
+        managers = known_managers(managers, version) or {}
+    else:
         before = author(BEFORE, version, owner.subresource)
         managers[before] = Held(present_fields(shape, live, reset), now, version)
     mine = managers.pop(owner, Held(None, "", version))
     fields = stated_fields(shape, wish.body, reset)
-    new = _pruned(shape, merge(shape, clone(live), wish.body), mine, (fields, managers))
-    changed, removed = changes(shape, live, new, reset)
-    found = conflicts(changed, managers)
+    merged = merge(shape, clone(live), wish.body)
+    if mine.fields is not None:
+        wishes = {**managers, owner: Held(fields, "", version)}
+        merged = _pruned(registry.schema, wish.kind, merged, mine, wishes)
+    new: JsonObject = merged
+    changes_in = changes_by_version(registry.schema, wish.kind, (live, new), reset)
+    found = conflicts(managers, changes_in)
     if found and not force:
-        raise conflict_error(found)
-    take_over(managers, union(changed, removed))
+        if owner.manager == MANAGER:
+            found = disputed(shape, live, version, found)
+        if found:
+            raise conflict_error(found)
+    take_over(managers, changes_in)
     # Who changes nothing leaves no time, as upstream's library has it.
     since = now if differ(shape, live, new) else mine.time
     managers[owner] = Held(fields, since, version)
@@ -233,16 +258,35 @@ def _merged(
 
 
 def _pruned(
-    shape: Shape, merged: JsonObject, mine: Held, kept_by: tuple[Tree | None, Managers]
+    schema: Schema, kind: Kind, merged: JsonObject, mine: Held, wishes: Managers
 ) -> JsonObject:
-    """Without what its applier wished for once and nobody wishes for or owns any longer."""
-    kept, others = kept_by
-    for held in others.values():
-        kept = union(kept, held.fields)
-    # What holds something that somebody still owns stays, whoever left it.
-    left = paths(difference(mine.fields, kept))
-    remove(shape, merged, [path for path in left if not reaches(kept, path)])
+    """Without what its applier wished for once and nobody wishes for or owns any longer.
+
+    That was told in the version of back then; what else anybody owns is of any version.
+    """
+    then = mine.version
+    pruned = as_version(kind, merged, then)
+    if pruned is merged:
+        _prune(form_shape(schema, kind, then), merged, mine.fields, wishes.values())
+        return merged
+    same = [held for held in wishes.values() if held.version == then]
+    _prune(form_shape(schema, kind, then), pruned, mine.fields, same)
+    group, _, number = then.rpartition("/")
+    back = as_version(replace(kind, group=group, version=number), pruned, kind.api_version)
+    shape = _shape(schema, kind)
+    _, gone = changes(shape, merged, back)
+    others = [held for held in wishes.values() if held.version == kind.api_version]
+    _prune(shape, merged, gone, others)
     return merged
+
+
+def _prune(shape: Shape, obj: JsonObject, fields: Tree | None, wishes: Iterable[Held]) -> None:
+    """What holds something that somebody still owns stays, whoever left it."""
+    kept: Tree | None = None
+    for held in wishes:
+        kept = union(kept, held.fields)
+    left = paths(difference(fields, kept))
+    remove(shape, obj, [path for path in left if not reaches(kept, path)])
 
 
 def _shape(schema: Schema, kind: Kind) -> Shape:

@@ -22,7 +22,7 @@ from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name, judged_group
 from winkube.apiserver.registry.hook import Finish, nothing_to_finish
 from winkube.apiserver.registry.owners import drop_repeated_owners
-from winkube.apiserver.registry.prepare import prepare_create
+from winkube.apiserver.registry.prepare import label_job, prepare_create
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -153,6 +153,8 @@ def _prepare(registry: Registry, request: Admission, options: WriteOptions) -> N
         )
     options.warnings.extend(warnings_on_create(served.kind, obj))
     check_name(request.name)
+    if served.kind.kind == "Job":
+        label_job(obj, obj)
 
 
 async def _store(

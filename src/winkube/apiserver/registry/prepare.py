@@ -162,7 +162,13 @@ def prepare_status(kind: Kind, new: JsonObject, old: JsonObject) -> None:
         step(new, old)
 
 
-def _label_job(obj: JsonObject, _: JsonObject) -> None:
+def _drop_error_codes(new: JsonObject, _: JsonObject) -> None:
+    """Of a feature that upstream of this version has off."""
+    for field in ("attachError", "detachError"):
+        ((new.get("status") or {}).get(field) or {}).pop("errorCode", None)
+
+
+def label_job(obj: JsonObject, _: JsonObject) -> None:
     """A job without labels has its template's: so upstream reads it from the store."""
     labels = ((_template(obj) or {}).get("metadata") or {}).get("labels")
     if labels and not obj["metadata"].get("labels"):
@@ -292,9 +298,6 @@ def _job(obj: JsonObject, _: User) -> None:
     selector = spec.get("selector") or {}
     chosen = {"batch.kubernetes.io/controller-uid": uid, **(selector.get("matchLabels") or {})}
     spec["selector"] = {**selector, "matchLabels": chosen}
-    if not metadata.get("labels"):
-        # Upstream defaults a job's labels to its template's when it is read from the store.
-        metadata["labels"] = dict(labels)
 
 
 def _priority_class(obj: JsonObject, _: User) -> None:
@@ -357,8 +360,9 @@ _AT_CREATION: Final[dict[tuple[str, str], Callable[[JsonObject, User], None]]] =
 _AT_REPORT: Final[dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]]] = {
     ("", "nodes"): lambda new, old: (new.get("status") or {}).pop("config", None),
     ("", "pods"): complete_report,
+    ("storage.k8s.io", "volumeattachments"): _drop_error_codes,
     ("apps", "daemonsets"): _count_template,
-    ("batch", "jobs"): _label_job,
+    ("batch", "jobs"): label_job,
 }
 
 _AT_UPDATE: Final[dict[tuple[str, str], Callable[[JsonObject, JsonObject], None]]] = {

@@ -23,6 +23,7 @@ from winkube.apiserver.form.conversion import as_reread, to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group
+from winkube.apiserver.registry.forms import changes_by_version
 from winkube.apiserver.registry.hook import nothing_to_finish as _keep
 from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
@@ -140,7 +141,9 @@ def _track(
         now = to_rfc3339(registry.clock.now())
         with as_given(options.emptied):
             seen = as_reread(served, new)
-            track_update(definition.shape, old, seen, owner, now, reset_fields(kind, part.name))
+            reset = reset_fields(kind, part.name)
+            found = changes_by_version(registry.schema, kind, (old, seen), reset)
+            track_update(found, old, seen, owner, now)
             new["metadata"]["managedFields"] = seen["metadata"]["managedFields"]
     _keep_managers(new["metadata"], new["metadata"].get("managedFields"))
 

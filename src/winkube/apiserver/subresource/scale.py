@@ -25,6 +25,7 @@ from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.apply import granted, read_wish
 from winkube.apiserver.registry.core import MODIFIED, Registry, get
+from winkube.apiserver.registry.forms import changes_by_version
 from winkube.apiserver.registry.patch import APPLY_PATCH, Patch, patched, read_patch, require_patch
 from winkube.apiserver.registry.update import (
     WHOLE,
@@ -105,10 +106,9 @@ class Scale:
         return patched(self._registry, SCALE, clone(live), wanted, options)
 
     def _tracked(self, live: JsonObject, new: JsonObject, options: WriteOptions) -> JsonObject:
-        definition = self._registry.schema.for_kind(SCALE.gvk)
-        assert definition is not None
         owner = author(options.manager, SCALE.api_version, _PART.name)
-        track_update(definition.shape, live, new, owner, now="")
+        found = changes_by_version(self._registry.schema, SCALE, (live, new), ())
+        track_update(found, live, new, owner, now="")
         return new
 
     async def _write(self, call: Call, item: Item, change: Change, options: WriteOptions) -> Item:

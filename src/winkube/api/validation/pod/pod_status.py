@@ -108,7 +108,12 @@ def _check_addresses(
     for index, address in enumerate(entries):
         if address not in known:
             check_ip(address, f"status.{field}[{index}]", problems)
-    families = {parsed.version for parsed in map(parse_address, entries) if parsed is not None}
+    parsed = [parse_address(address) for address in entries]
+    families = {address.version for address in parsed if address is not None}
+    if len(entries) > 1 and None in parsed:
+        index = parsed.index(None)
+        text = f"failed to check for dual stack with error:invalid IP[{index}]: {entries[index]}"
+        problems.internal(f"status.{field}", text)
     if len(entries) > 1 and (len(families) != 2 or len(entries) > 2):
         shown = [{"IP": address} for address in entries]
         problems.invalid(f"status.{field}", shown, _ONE_EACH)
