@@ -9,15 +9,12 @@ from winkube.api.meta import metadata
 from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
     admission,
-    attachment,
     autoscaling,
     batch,
     budget,
     certificates,
-    claim,
     config,
     cron_job,
-    csi,
     device,
     endpoints,
     event,
@@ -27,13 +24,11 @@ from winkube.api.validation import (
     namespace,
     network_class,
     node,
-    persistent_volume,
     policy,
     registration,
     replication,
     revision,
     service,
-    storage,
     webhooks,
     workload,
     workload_status,
@@ -46,6 +41,13 @@ from winkube.api.validation.pod import (
 )
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.repeated import looks, repeat_metadata
+from winkube.api.validation.storage import (
+    attachment,
+    claim,
+    csi,
+    persistent_volume,
+    storage_class,
+)
 from winkube.base.types import JsonObject
 
 Create = Callable[[JsonObject, Problems], None]
@@ -104,7 +106,7 @@ _CHECKS: Final[Mapping[tuple[str, str], Create]] = {
     (_RBAC, "ClusterRole"): policy.validate_role,
     (_RBAC, "RoleBinding"): policy.validate_role_binding,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding,
-    (_STORAGE, "StorageClass"): storage.validate_storage_class,
+    (_STORAGE, "StorageClass"): storage_class.validate_storage_class,
     ("coordination.k8s.io", "Lease"): policy.validate_lease,
     _SIGNING_REQUEST: certificates.validate_signing_request,
     (_ADMISSION, "MutatingWebhookConfiguration"): webhooks.validate_webhooks,
@@ -144,7 +146,7 @@ _UPDATE: Final[Mapping[tuple[str, str], Update]] = {
     _SIGNING_REQUEST: certificates.validate_signing_request_update,
     (_RBAC, "RoleBinding"): policy.validate_role_binding_update,
     (_RBAC, "ClusterRoleBinding"): policy.validate_role_binding_update,
-    (_STORAGE, "StorageClass"): storage.validate_storage_class_update,
+    (_STORAGE, "StorageClass"): storage_class.validate_storage_class_update,
     (_STORAGE, "VolumeAttachment"): attachment.validate_attachment_update,
     (_STORAGE, "CSIDriver"): csi.validate_driver_update,
     (_STORAGE, "CSINode"): csi.validate_node_update,

@@ -5,7 +5,6 @@ from typing import Final
 from winkube.api import names
 from winkube.api.decode import clone
 from winkube.api.selectors import from_label_selector
-from winkube.api.validation.claim import check_claim_spec
 from winkube.api.validation.common import (
     check_at_most_100_percent,
     check_given,
@@ -19,6 +18,7 @@ from winkube.api.validation.common import (
 from winkube.api.validation.metadata import check_annotations
 from winkube.api.validation.pod.pod import check_template
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.storage.claim import check_claim_spec
 from winkube.base.types import JsonObject
 
 _STATEFUL_MUTABLE: Final = (

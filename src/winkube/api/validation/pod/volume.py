@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from winkube.api import names
-from winkube.api.validation.claim import check_claim_template
 from winkube.api.validation.pod.projection import (
     check_config_map,
     check_downward,
@@ -13,7 +12,8 @@ from winkube.api.validation.pod.projection import (
 )
 from winkube.api.validation.pod.resources import number_of
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.volume_source import (
+from winkube.api.validation.storage.claim import check_claim_template
+from winkube.api.validation.storage.volume_source import (
     INITIATOR_LENGTH,
     INITIATOR_TEXT,
     SHARED,

@@ -8,12 +8,12 @@ from typing import Final
 from winkube.api import names
 from winkube.api.decode import clone
 from winkube.api.difference import difference
-from winkube.api.validation.claim import check_access_modes, check_volume_mode
 from winkube.api.validation.common import check_immutable, check_no_backsteps
 from winkube.api.validation.pod.resources import check_basic_quantity, number_of
 from winkube.api.validation.pod.scheduling import check_node_selector, internal_term
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.volume_source import (
+from winkube.api.validation.storage.claim import check_access_modes, check_volume_mode
+from winkube.api.validation.storage.volume_source import (
     INITIATOR_LENGTH,
     INITIATOR_TEXT,
     SHARED,

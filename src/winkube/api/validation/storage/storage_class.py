@@ -3,9 +3,9 @@
 from typing import Final
 
 from winkube.api import names
-from winkube.api.validation.attachment import check_maker, check_parameters
 from winkube.api.validation.common import check_given
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.storage.attachment import check_maker, check_parameters
 from winkube.base.types import JsonObject
 
 _POLICIES: Final = ("Delete", "Retain")

@@ -5,7 +5,7 @@ from typing import Any, Final
 from winkube.api import names
 from winkube.api.validation.common import check_given, check_immutable, check_nonnegative
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.volume_source import check_driver_name
+from winkube.api.validation.storage.volume_source import check_driver_name
 from winkube.base.types import JsonObject
 
 _MAX_NODE_ID: Final = 256

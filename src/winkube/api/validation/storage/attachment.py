@@ -5,9 +5,9 @@ from typing import Final
 from winkube.api import names
 from winkube.api.quantity import parse_quantity
 from winkube.api.validation.common import check_immutable, check_immutable_text, check_selector
-from winkube.api.validation.persistent_volume import check_inline_volume
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.volume_source import check_driver_name
+from winkube.api.validation.storage.persistent_volume import check_inline_volume
+from winkube.api.validation.storage.volume_source import check_driver_name
 from winkube.base.types import JsonObject
 
 _MAX_PARAMETERS: Final = 512

@@ -1,0 +1,1 @@
+"""Volumes, claims on them, and the classes and drivers they come from."""
