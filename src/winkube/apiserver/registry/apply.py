@@ -35,7 +35,7 @@ from winkube.apiserver.apply.owner import (
 )
 from winkube.apiserver.apply.reset import Reset, reset_fields
 from winkube.apiserver.apply.tree import Tree, difference, paths, reaches, union
-from winkube.apiserver.conversion import as_version
+from winkube.apiserver.form.conversion import as_version
 from winkube.apiserver.item import Item
 from winkube.apiserver.media.yaml_document import YamlObject
 from winkube.apiserver.options import WriteOptions

@@ -8,7 +8,7 @@ from winkube.api.schema import Schema, Shape
 from winkube.apiserver.apply.compare import Found
 from winkube.apiserver.apply.managers import changes
 from winkube.apiserver.apply.reset import Reset
-from winkube.apiserver.conversion import as_version
+from winkube.apiserver.form.conversion import as_version
 from winkube.base.types import JsonObject
 
 
