@@ -321,3 +321,14 @@ def test_token_of_an_account_authenticates(api: Any, server: Any, space: str) ->
     short = api("POST", path, {"spec": {"expirationSeconds": 5}})
     assert short.status == 422
     assert "less than 10 minutes" in short.message
+
+
+@pytest.mark.parametrize("media", ["merge-patch", "strategic-merge-patch"])
+def test_a_patch_that_says_one_for_true_is_no_patch_of_nothing(
+    api: Any, pods: str, media: str
+) -> None:
+    assert api("POST", pods, pod(enableServiceLinks=True)).status == 201
+    for said, status in ((1, 422), (True, 200)):
+        body = {"spec": {"enableServiceLinks": said}}
+        answer = api("PATCH", f"{pods}/p", body, Content_Type=f"application/{media}+json")
+        assert answer.status == status

@@ -38,6 +38,7 @@ class PatchNotes:
     remarks: Sequence[str] = ()  # keys written twice, in the words of who read them
     converts: bool = False  # made of a tree, not of a text
     written: bool = False  # numbers know how they were spelt
+    spec: bytes | None = None  # a pod's, where it is the one that is kept: complete and checked
 
     def as_error(self) -> Sequence[str]:
         """A reader of YAML says all of them at once."""
@@ -71,7 +72,9 @@ def accept(
         notes, document, raw = PatchNotes(document.repeated), dict(document), b""
     obj: JsonObject = document
     check_type(kind, obj)
-    completed = None if notes.written else _remembered_spec(schema, kind, obj, raw)
+    completed = notes.spec
+    if completed is None and not notes.written:
+        completed = _remembered_spec(schema, kind, obj, raw)
     if completed is not None:
         obj["spec"] = {}
         options.spec_text = completed

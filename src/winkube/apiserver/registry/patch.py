@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from winkube.api.decode import MalformedError, clone, in_order, parse_json
 from winkube.api.errors import (
     BadRequestError,
@@ -151,9 +153,13 @@ def patched(
     registry: Registry, kind: Kind, old: JsonObject, wanted: Patch, options: WriteOptions
 ) -> JsonObject:
     """The object as the patch makes it, read as an object of its kind."""
+    spec = None if wanted.written else _spec_of_pod(kind, old)
     new = wanted.change(registry.schema, kind, old)
+    # Most patches are about a status. By text, as one is no true.
+    if spec is not None and _spec_of_pod(kind, new) != spec:
+        spec = None
     shown = object_text(plain_numbers(clone(new))) if wanted.written else ""
-    notes = PatchNotes(wanted.repeated, converts=wanted.converts, written=wanted.written)
+    notes = PatchNotes(wanted.repeated, wanted.converts, wanted.written, spec)
     try:
         return accept(registry.schema, kind, new, options, patch=notes)
     except UndecodableError as error:
@@ -162,3 +168,7 @@ def patched(
             first = check_fields(registry.schema, kind, in_order(new)).type_error(kind)
             fault = first.fault if first is not None else fault
         raise wanted.refusal(shown or object_text(new), fault) from error
+
+
+def _spec_of_pod(kind: Kind, obj: JsonObject) -> bytes | None:
+    return orjson.dumps(obj.get("spec")) if kind.kind == "Pod" else None
