@@ -9,29 +9,20 @@ from winkube.api.meta import metadata
 from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
     admission,
-    autoscaling,
-    batch,
-    budget,
     certificates,
     config,
-    cron_job,
     device,
     endpoints,
     event,
     flow,
-    job_status,
     limits,
     namespace,
     network_class,
     node,
     policy,
     registration,
-    replication,
-    revision,
     service,
     webhooks,
-    workload,
-    workload_status,
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
 from winkube.api.validation.pod import (
@@ -47,6 +38,17 @@ from winkube.api.validation.storage import (
     csi,
     persistent_volume,
     storage_class,
+)
+from winkube.api.validation.workload import (
+    autoscaling,
+    batch,
+    budget,
+    cron_job,
+    job_status,
+    replication,
+    revision,
+    workload,
+    workload_status,
 )
 from winkube.base.types import JsonObject
 

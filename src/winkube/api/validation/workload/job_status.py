@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from winkube.api.validation.common import check_nonnegative
-from winkube.api.validation.job_index import indexes_fault, overlap_fault
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.workload.job_index import indexes_fault, overlap_fault
 from winkube.base.types import JsonObject
 
 _COUNTS: Final = ("active", "succeeded", "failed", "ready", "terminating")

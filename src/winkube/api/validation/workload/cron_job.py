@@ -5,9 +5,9 @@ from typing import Final
 
 from winkube.api.cron import CronError, load_zone, parse_schedule
 from winkube.api.meta import name_of
-from winkube.api.validation.batch import check_job_spec
 from winkube.api.validation.common import check_nonnegative, check_one_of
 from winkube.api.validation.problems import Problems
+from winkube.api.validation.workload.batch import check_job_spec
 from winkube.base.types import JsonObject
 
 _ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")

@@ -1,0 +1,1 @@
+"""What makes pods from templates, by number, by time and by measure."""
