@@ -6,7 +6,7 @@ from aiohttp import web
 
 from winkube.api.decode import in_order
 from winkube.api.errors import BadRequestError, InvalidError
-from winkube.api.validation.access_review import validate_access_review
+from winkube.api.validation.server.access_review import validate_access_review
 from winkube.apiserver.auth.authz import Attributes, Authorizer, Rules
 from winkube.apiserver.auth.token import ForeignTokenError, InvalidTokenError, TokenAuthority
 from winkube.apiserver.auth.user import User

@@ -16,7 +16,7 @@ from winkube.api.validation.common import (
     check_selector,
     is_ip,
 )
-from winkube.api.validation.network_class import check_typed_reference
+from winkube.api.validation.network.network_class import check_typed_reference
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 

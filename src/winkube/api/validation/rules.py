@@ -8,23 +8,20 @@ from winkube.api.kinds import Kind
 from winkube.api.meta import metadata
 from winkube.api.names import path_segment_problems
 from winkube.api.validation import (
-    admission,
-    certificates,
     config,
     device,
-    endpoints,
     event,
-    flow,
     limits,
     namespace,
-    network_class,
     node,
     policy,
-    registration,
-    service,
-    webhooks,
 )
 from winkube.api.validation.metadata import validate_metadata, validate_metadata_update
+from winkube.api.validation.network import (
+    endpoints,
+    network_class,
+    service,
+)
 from winkube.api.validation.pod import (
     pod,
     pod_status,
@@ -32,6 +29,13 @@ from winkube.api.validation.pod import (
 )
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.repeated import looks, repeat_metadata
+from winkube.api.validation.server import (
+    admission,
+    certificates,
+    flow,
+    registration,
+    webhooks,
+)
 from winkube.api.validation.storage import (
     attachment,
     claim,

@@ -7,8 +7,8 @@ neither addresses nor endpoints of ours.
 from typing import Final
 
 from winkube.api.errors import InvalidError
+from winkube.api.validation.network.service_address import check_cluster_addresses, family_of
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.service_address import check_cluster_addresses, family_of
 from winkube.base.types import JsonObject
 
 _OWN: Final = "IPv4"

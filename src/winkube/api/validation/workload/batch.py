@@ -15,7 +15,7 @@ from winkube.api.validation.common import (
     check_nonnegative,
     check_selector,
 )
-from winkube.api.validation.network_class import check_prefixed_path
+from winkube.api.validation.network.network_class import check_prefixed_path
 from winkube.api.validation.pod.pod import check_template
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject

@@ -17,14 +17,14 @@ from winkube.api.validation.common import (
     is_ip,
 )
 from winkube.api.validation.common import check_ip as check_address
-from winkube.api.validation.endpoints import check_endpoint_ip
-from winkube.api.validation.problems import Problems
-from winkube.api.validation.service_address import (
+from winkube.api.validation.network.endpoints import check_endpoint_ip
+from winkube.api.validation.network.service_address import (
     check_address_change,
     check_cluster_addresses,
     check_family_change,
     is_headless,
 )
+from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

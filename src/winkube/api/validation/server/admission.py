@@ -10,7 +10,7 @@ from typing import Final
 from winkube.api import names
 from winkube.api.validation.common import check_selector
 from winkube.api.validation.problems import Problems
-from winkube.api.validation.webhooks import check_rule
+from winkube.api.validation.server.webhooks import check_rule
 from winkube.base.types import JsonObject
 
 _ACTIONS: Final = ("Audit", "Deny", "Warn")

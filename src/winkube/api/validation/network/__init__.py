@@ -1,0 +1,1 @@
+"""Services, what stands behind them, and the classes and addresses of networks."""

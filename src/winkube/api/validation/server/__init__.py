@@ -1,0 +1,1 @@
+"""The API server's own kinds: admission, aggregation, flow control, certificates, access."""
