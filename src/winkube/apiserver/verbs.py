@@ -40,6 +40,7 @@ from winkube.apiserver.registry.update import (
     update,
 )
 from winkube.apiserver.render import Renderer
+from winkube.apiserver.room import LARGE, Room
 from winkube.apiserver.watch import WatchServer
 from winkube.base.types import JsonObject
 
@@ -60,6 +61,7 @@ class Verbs:
     def __init__(self, registry: Registry, renderer: Renderer, watches: WatchServer) -> None:
         self._registry = registry
         self._renderer = renderer
+        self._room = Room()
         self._by_verb: Mapping[str, Callable[[Call], Awaitable[web.StreamResponse]]] = {
             "list": self.list,
             "watch": watches.serve,
@@ -140,8 +142,13 @@ class Verbs:
         call.warnings = options.warnings
         raw = await read_body(call.request)
         options.weight = len(raw)
+        if options.weight < LARGE:
+            return await self._create(call, raw, options)
+        return await self._room.write(call.user.name, lambda: self._create(call, raw, options))
+
+    async def _create(self, call: Call, raw: bytes, options: WriteOptions) -> web.Response:
         obj = await self._accepted(call, raw, options)
-        item = await create(self._registry, served, call.target.namespace, obj, options)
+        item = await create(self._registry, call.served, call.target.namespace, obj, options)
         return await self.answer(call, item, 201)
 
     async def change(self, call: Call, part: Part = WHOLE) -> web.Response:
@@ -157,8 +164,18 @@ class Verbs:
         call.warnings = options.warnings
         raw = await read_body(call.request)
         options.weight = len(raw) + _size(call)
+        if options.weight < LARGE:
+            return await self._change(call, raw, options, part)
+        return await self._room.write(
+            call.user.name, lambda: self._change(call, raw, options, part)
+        )
+
+    async def _change(
+        self, call: Call, raw: bytes, options: WriteOptions, part: Part
+    ) -> web.Response:
         if call.verb == "update":
             return await self._update(call, raw, options, part)
+        media = media_type(call.request.headers.get("Content-Type", ""))
         if media == APPLY_PATCH:
             return await self._apply(call, raw, options, part)
         wanted = await self._registry.work(options, read_patch, media, raw)
@@ -210,6 +227,13 @@ class Verbs:
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
         _warn_of_pods(call.served.kind, options, write)
+        if _size(call) < LARGE:
+            return await self._delete(call, options, write)
+        return await self._room.write(call.user.name, lambda: self._delete(call, options, write))
+
+    async def _delete(
+        self, call: Call, options: DeleteOptions, write: WriteOptions
+    ) -> web.Response:
         outcome = await delete(self._registry, call.served, call.place, options, write)
         return await self._deleted(call, outcome, options)
 

@@ -169,9 +169,10 @@ class ApiClient:
         namespace: str | None = None,
         label_selector: str | None = None,
         options: JsonObject | None = None,
-    ) -> JsonObject:
+    ) -> None:
+        """What was deleted is not read: it may be much."""
         query = {"labelSelector": label_selector}
-        return await self._json("DELETE", resource.path(namespace), query=query, body=options)
+        await self._bytes("DELETE", resource.path(namespace), query=query, body=options)
 
     async def get_path(self, path: str) -> JsonObject:
         """A document outside the resource paths: discovery, version."""
@@ -211,7 +212,10 @@ class ApiClient:
             raise ClientError("the API client is not open: use it as an async context manager")
         return self._pool
 
-    async def _json(
+    async def _json(self, method: str, path: str, **asked: Any) -> JsonObject:
+        return _decode(await self._bytes(method, path, **asked), self.config.server)
+
+    async def _bytes(
         self,
         method: str,
         path: str,
@@ -220,7 +224,7 @@ class ApiClient:
         body: Any = None,
         content_type: str = "application/json",
         accept: str | None = None,
-    ) -> JsonObject:
+    ) -> bytes:
         data = None if body is None else orjson.dumps(body)
         headers = {} if body is None else {"Content-Type": content_type}
         if accept is not None:
@@ -229,7 +233,7 @@ class ApiClient:
         for attempt in range(1, THROTTLED_ATTEMPTS + 1):
             answer = await self._send(method, target, data, headers)
             if answer.status < HTTPStatus.MULTIPLE_CHOICES:
-                return _decode(answer.body, self.config.server)
+                return answer.body
             wait = _retry_after(answer.headers.get("retry-after"))
             failure = _failure(answer.status, answer.body)
             # Only 429 says that nothing was done; anything else is the caller's to judge.

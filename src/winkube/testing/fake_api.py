@@ -258,14 +258,13 @@ class FakeApi(ApiClient):
         namespace: str | None = None,
         label_selector: str | None = None,
         options: JsonObject | None = None,
-    ) -> JsonObject:
+    ) -> None:
         found = await self.list(resource, namespace=namespace, label_selector=label_selector)
         for item in found["items"]:
             metadata = item["metadata"]
             await self.delete(
                 resource, metadata["name"], namespace=metadata.get("namespace"), options=options
             )
-        return found
 
     async def get_path(self, path: str) -> JsonObject:
         return discovery(path)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from winkube.api.errors import ApiError, ConflictError, ExpiredError, UnavailableError
-from winkube.base.types import JsonObject
 from winkube.client.config import ClientConfig
 from winkube.client.errors import TransportError
 from winkube.client.resource import Resource
@@ -44,7 +43,7 @@ class FaultyClient(ApiClient):
         self._random = random.Random(seed)
         self._odds = odds or Odds()
 
-    async def _json(
+    async def _bytes(
         self,
         method: str,
         path: str,
@@ -53,13 +52,13 @@ class FaultyClient(ApiClient):
         body: Any = None,
         content_type: str = "application/json",
         accept: str | None = None,
-    ) -> JsonObject:
+    ) -> bytes:
         if self._strikes("late", self._odds.late):
             await self._wait()
         is_write = method != "GET"
         if is_write and self._strikes("refused", self._odds.refused):
             raise self._refusal()
-        answer = await super()._json(
+        answer = await super()._bytes(
             method, path, query=query, body=body, content_type=content_type, accept=accept
         )
         if is_write and self._strikes("lost answer", self._odds.lost_answer):

@@ -1,9 +1,13 @@
 """Create, read, change and delete, as a client that looks closely sees them."""
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+
+from winkube.apiserver import verbs
+from winkube.apiserver.room import LARGE, SHARE
 
 
 def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
@@ -332,3 +336,46 @@ def test_a_patch_that_says_one_for_true_is_no_patch_of_nothing(
         body = {"spec": {"enableServiceLinks": said}}
         answer = api("PATCH", f"{pods}/p", body, Content_Type=f"application/{media}+json")
         assert answer.status == status
+
+
+@pytest.mark.parametrize("verb", ["POST", "PUT", "PATCH", "DELETE"])
+def test_large_writes_are_done_few_at_a_time(
+    api: Any, space: str, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sends many would else have them all parsed, and the memory filled."""
+    root = f"/api/v1/namespaces/{space}/configmaps"
+    large = {"data": {"a": "b" * LARGE}}
+    under_way, most, full = 0, 0, asyncio.Event()
+    name = "create" if verb == "POST" else verb.lower().replace("put", "update")
+    write = getattr(verbs, name)
+
+    async def counted(*args: Any) -> Any:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        if under_way == SHARE:
+            full.set()
+        await full.wait()
+        await asyncio.sleep(0.05)  # more may come
+        try:
+            return await write(*args)
+        finally:
+            under_way -= 1
+
+    def send(number: int) -> int:
+        named = {"metadata": {"name": f"m-{number}"}, **large}
+        if verb == "POST":
+            return int(api("POST", root, named).status)
+        if verb == "DELETE":
+            return int(api("DELETE", f"{root}/m-{number}").status)
+        media = "application/merge-patch+json" if verb == "PATCH" else "application/json"
+        return int(api(verb, f"{root}/m-{number}", named, Content_Type=media).status)
+
+    if verb != "POST":
+        for number in range(3 * SHARE):
+            api("POST", root, {"metadata": {"name": f"m-{number}"}, **large})
+    monkeypatch.setattr(verbs, name, counted)
+    with ThreadPoolExecutor(3 * SHARE) as pool:
+        codes = [*pool.map(send, range(3 * SHARE))]
+    assert set(codes) == {201 if verb == "POST" else 200}
+    assert most == SHARE

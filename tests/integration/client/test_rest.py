@@ -190,3 +190,14 @@ async def test_a_new_token_is_sent_from_then_on() -> None:
         client.use_token("new")
         await client.get(NODES, "n")
     assert seen == ["Bearer old", "Bearer new"]
+
+
+async def test_what_a_collection_held_is_not_read_when_it_is_deleted() -> None:
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(text="as much as you like")
+
+    async with serving(handler) as client:
+        await client.delete_collection(PODS, namespace="default")
+    async with serving(answering(404, failure(404, "NotFound"))) as client:
+        with pytest.raises(NotFoundError):
+            await client.delete_collection(PODS, namespace="default")

@@ -39,7 +39,7 @@ KILLS = 4
 class Insistent(ApiClient):
     """Says what it wants until it is heard; what was done though nobody said so is done."""
 
-    async def _json(
+    async def _bytes(
         self,
         method: str,
         path: str,
@@ -48,17 +48,17 @@ class Insistent(ApiClient):
         body: Any = None,
         content_type: str = "application/json",
         accept: str | None = None,
-    ) -> JsonObject:
+    ) -> bytes:
         said = False
         while True:
             try:
-                return await super()._json(
+                return await super()._bytes(
                     method, path, query=query, body=body, content_type=content_type, accept=accept
                 )
             except (AlreadyExistsError, NotFoundError):
                 if not said or method not in ("POST", "DELETE"):
                     raise
-                return {}
+                return b"{}"
             except TransportError:
                 said = True
                 await asyncio.sleep(0.1)
