@@ -1,8 +1,7 @@
 """Requests made wrong at random get the same answers from both servers.
 
 ``WINKUBE_SEED`` picks the requests, ``WINKUBE_FUZZ`` how many of each kind. The seed stands in
-every failure: the same one makes the same requests again. ``WINKUBE_FUZZ_PARTS`` asks about parts
-of objects, their owners and lists too.
+every failure: the same one makes the same requests again.
 """
 
 import os
@@ -56,9 +55,6 @@ def test_a_body_made_wrong_is_answered_alike(
     check(pair, case, f"fuzz-{SEED}-{number}")
 
 
-@pytest.mark.skipif(
-    not os.environ.get("WINKUBE_FUZZ_PARTS"), reason="not all of it is answered alike yet"
-)
 @SAMPLED
 def test_parts_and_owners_and_lists_are_answered_alike(
     pair: tuple[Conversation, Conversation], number: int, sample: Sample
