@@ -56,6 +56,20 @@ async def test_lines_end_when_there_is_time_again() -> None:
     assert not rounds.full
 
 
+async def test_lines_of_short_steps_end_soon() -> None:
+    rounds = Rounds(60.0)
+    done: list[str] = []
+    rounds.spend(61.0)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(1000):
+            group.create_task(Meter(rounds=rounds).run(steps(1, done, "short")))
+        passed = 0
+        while len(done) < 1000:
+            await asyncio.sleep(0)
+            passed += 1
+    assert passed < 200
+
+
 async def test_who_gives_up_in_line_is_passed_over_and_learns_of_it_in_his_work() -> None:
     rounds = Rounds(SHORT)
     met: list[str] = []
