@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,22 +16,16 @@ from winkube.client.config import ClientConfig
 from winkube.client.errors import ClientError, TransportError
 from winkube.client.resource import NODES, PODS
 from winkube.client.rest import ApiClient, PatchType
-
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+from winkube.testing.http_server import Handler, http_server
 
 
 @asynccontextmanager
 async def serving(handler: Handler, token: str | None = None) -> AsyncIterator[ApiClient]:
-    runner = web.ServerRunner(web.Server(handler))
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        host, port = runner.addresses[0][:2]
-        async with ApiClient(ClientConfig(f"http://{host}:{port}", token=token)) as client:
-            yield client
-    finally:
-        await runner.cleanup()
+    async with (
+        http_server(handler) as url,
+        ApiClient(ClientConfig(url, token=token)) as client,
+    ):
+        yield client
 
 
 def answering(status: int, body: object, **headers: str) -> Handler:

@@ -10,6 +10,7 @@ from winkube.client.errors import ClientError
 from winkube.lint.cluster import read_cluster
 from winkube.lint.errors import ClusterError
 from winkube.lint.run import LintConfig, Run
+from winkube.testing.http_server import http_server
 
 NODE = {
     "metadata": {
@@ -59,15 +60,8 @@ async def serving(answers: dict[str, Any], seen: list[str]) -> AsyncIterator[Cli
         status = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "not you"}
         return web.json_response(status, status=403)
 
-    runner = web.ServerRunner(web.Server(handler))
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        host, port = runner.addresses[0][:2]
-        yield ClientConfig(f"http://{host}:{port}")
-    finally:
-        await runner.cleanup()
+    async with http_server(handler) as url:
+        yield ClientConfig(url)
 
 
 async def test_a_cluster_is_checked_for_the_windows_nodes_it_has() -> None:
