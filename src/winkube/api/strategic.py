@@ -25,10 +25,11 @@ _BAD_RETAIN: Final = "invalid patch format of retainKeys"
 
 
 def strategic_merge(schema: Schema, kind: Kind, doc: JsonObject, patch: JsonObject) -> JsonObject:
+    """The document with the change; itself it is of no use any more."""
     definition = schema.for_kind(kind.gvk)
     if not isinstance(patch, dict):
         raise BadRequestError("error decoding patch: a strategic merge patch is an object")
-    return _merge_map(clone(doc), patch, definition)
+    return _merge_map(doc, patch, definition)
 
 
 def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | None) -> JsonObject:

@@ -1,6 +1,5 @@
 """What a write changes, told in every version of a kind that somebody owns fields in."""
 
-import functools
 from collections.abc import Callable
 
 from winkube.api.kinds import Kind
@@ -16,11 +15,14 @@ def changes_by_version(
     schema: Schema, kind: Kind, states: tuple[JsonObject, JsonObject], reset: Reset
 ) -> Callable[[str], Found]:
     """Of two states in the version of ``kind``; other versions are made when they are asked for."""
+    known: dict[str, Found] = {}  # as functools.cache, which takes longer to make than to fill
 
-    @functools.cache
     def changes_in(version: str) -> Found:
-        forms = [as_version(kind, state, version) for state in states]
-        return changes(form_shape(schema, kind, version), forms[0], forms[1], reset)
+        if version not in known:
+            forms = [as_version(kind, state, version) for state in states]
+            shape = form_shape(schema, kind, version)
+            known[version] = changes(shape, forms[0], forms[1], reset)
+        return known[version]
 
     return changes_in
 
