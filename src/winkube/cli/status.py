@@ -19,6 +19,11 @@ def status(name: Name = "winkube") -> None:
     print(f"\n{'NODE':<22} {'STATE':<9} {'ADDRESS':<15} VERSION")
     for node in found.nodes:
         print(f"{node.name:<22} {node.state:<9} {node.address:<15} {node.version}")
+    if found.simulation.count:
+        made = f"{found.simulation.linux} Linux, {found.simulation.windows} Windows"
+        print(
+            f"\nSimulated nodes: {found.simulated_ready} of {found.simulation.count} Ready ({made})"
+        )
     if found.problem:
         print(f"\n{found.problem}")
     if not found.healthy:

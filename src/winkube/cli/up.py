@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from winkube.api.simulation import ROLE
 from winkube.base.clock import SystemClock
 from winkube.cli.options import home, kubeconfig_path
 from winkube.cli.steps import TerminalSteps
 
 if TYPE_CHECKING:
+    from winkube.cluster.simulation import Simulation
     from winkube.cluster.spec import ClusterSpec
     from winkube.cluster.state import ClusterState
 
@@ -25,6 +27,12 @@ def up(  # noqa: PLR0913, PLR0917 - one per option
     linux: Annotated[int | None, typer.Option(help="Linux nodes (1 if not said).")] = None,
     windows: Annotated[int | None, typer.Option(help="Windows nodes (2 if not said).")] = None,
     windows_version: Annotated[str, typer.Option(help="Their Windows (ltsc2019).")] = "",
+    simulated: Annotated[
+        int | None, typer.Option(help="Simulated nodes beside them; may be changed later.")
+    ] = None,
+    simulated_windows: Annotated[
+        int | None, typer.Option(help="How many of the simulated nodes run Windows.")
+    ] = None,
     kubeconfig: Annotated[bool, typer.Option(help="Merge a context into your kubeconfig.")] = True,
 ) -> None:
     """Start a cluster with Linux and Windows nodes."""
@@ -36,7 +44,8 @@ def up(  # noqa: PLR0913, PLR0917 - one per option
         lifecycle.check_unchanged(home(), spec)
     steps = TerminalSteps()
     start = context.obj or spawn_supervisor  # the program has prepared one beforehand
-    state = lifecycle.up(home(), spec, steps, SystemClock(), start)
+    simulation = _simulation(simulated, simulated_windows, windows_version)
+    state = lifecycle.up(home(), spec, steps, SystemClock(), start, simulation)
     if kubeconfig:
         lifecycle.merge_kubeconfig(state, kubeconfig_path())
     _say_what_next(state, steps.elapsed, kubeconfig=kubeconfig)
@@ -59,10 +68,23 @@ def _spec(
     return replace(spec, name=name) if name else spec
 
 
+def _simulation(count: int | None, windows: int | None, version: str) -> "Simulation | None":
+    from winkube.cluster.errors import SpecError
+    from winkube.cluster.simulation import plan_simulation
+
+    if count is None:
+        if windows is not None:
+            raise SpecError("--simulated-windows", "say with --simulated how many there are in all")
+        return None
+    return plan_simulation(count, windows or 0, version or "ltsc2019")
+
+
 def _say_what_next(state: "ClusterState", seconds: float, *, kubeconfig: bool) -> None:
     print(f"\n{'NODE':<16} {'OS':<12} ADDRESS")
     for node in state.spec.nodes:
         print(f"{node.name:<16} {node.windows_version or node.os:<12} {state.node_ip(node.name)}")
+    if state.simulation.count:
+        print(f"and {state.simulation.count} simulated nodes (kubectl get nodes -l {ROLE})")
     print(f"\nCluster {state.spec.name} is ready after {seconds:.1f} s. Try:\n")
     if not kubeconfig:
         print(f"  {_program()} status --name {state.spec.name}")

@@ -14,6 +14,7 @@ from winkube.api.volumes import DEFAULT_CLASS, LOCAL_PATH
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
     APISERVICES,
+    CLUSTERROLEBINDINGS,
     CLUSTERROLES,
     ENDPOINTSLICES,
     SERVICES,
@@ -22,6 +23,7 @@ from winkube.client.resource import (
 )
 from winkube.client.rest import ApiClient
 from winkube.cluster import pki
+from winkube.cluster.simulation import SIMULATED_USER
 from winkube.cluster.state import ClusterState
 
 _DNS = "kube-dns"
@@ -31,7 +33,12 @@ _SYSTEM = "kube-system"
 
 
 def plan_addons(state: ClusterState) -> list[tuple[Resource, JsonObject]]:
+    simulated = [
+        (CLUSTERROLES, _simulated_role()),
+        (CLUSTERROLEBINDINGS, _simulated_binding()),
+    ]
     return [
+        *(simulated if state.simulation.count else ()),
         (SERVICES, _dns_service(state)),
         (ENDPOINTSLICES, _dns_endpoints(state)),
         (STORAGECLASSES, _storage_class()),
@@ -175,4 +182,36 @@ def _metrics_reader() -> JsonObject:
                 "verbs": ["get", "list", "watch"],
             }
         ],
+    }
+
+
+def _simulated_role() -> JsonObject:
+    """What one process needs that plays many kubelets, and no more: it reads no secrets."""
+
+    def rule(group: str, resources: list[str], *verbs: str) -> JsonObject:
+        return {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
+
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": SIMULATED_USER},
+        "rules": [
+            rule("", ["nodes"], "create", "get", "list", "watch", "patch"),
+            rule("", ["pods"], "get", "list", "watch", "delete"),
+            rule("", ["nodes/status", "pods/status"], "patch"),
+            rule("", ["events"], "create", "patch"),
+            rule("events.k8s.io", ["events"], "create", "patch"),
+            rule("coordination.k8s.io", ["leases"], "create", "get", "update", "patch"),
+        ],
+    }
+
+
+def _simulated_binding() -> JsonObject:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": SIMULATED_USER},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": SIMULATED_USER},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": SIMULATED_USER}],
     }

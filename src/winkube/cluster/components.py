@@ -23,6 +23,7 @@ from winkube.cluster.errors import StartError
 from winkube.cluster.linux_root import ensure_template, fill_root
 from winkube.cluster.preload import API, CONTROL, MODULES
 from winkube.cluster.process import load_record
+from winkube.cluster.simulation import SIMULATED, node_specs
 from winkube.cluster.spec import NodeSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState
 from winkube.cluster.supervisor import SUPERVISOR, Component, record_path, wait_for_end
@@ -51,6 +52,8 @@ def plan_components(state: ClusterState) -> list[Component]:
     for node in state.spec.nodes:
         components += _node_components(state, node, netns_name(cluster, node.name))
     components.append(Component("dns", lambda: _dns(state), control, needs=MODULES))
+    if state.simulation.count:
+        components.append(Component(SIMULATED, lambda: _simulated(state), control, needs=MODULES))
     components.append(Component("guard", lambda: _guard(state), needs=MODULES))
     # What needs least starts first, while the rest is being loaded.
     return sorted(components, key=lambda component: len(component.needs))
@@ -236,6 +239,15 @@ def _dns(state: ClusterState) -> NoReturn:
     _serve_with_client(
         client_config(state, "dns"),
         lambda client: [DnsServer(client, config).run, PodRoutes(client).run],
+    )
+
+
+def _simulated(state: ClusterState) -> NoReturn:
+    from winkube.kubelet.simulated.fleet import SimulatedNodes
+
+    specs = node_specs(state.simulation, f"v{state.spec.kubernetes_version}.0")
+    _serve_with_client(
+        client_config(state, SIMULATED), lambda client: [SimulatedNodes(client, specs).run]
     )
 
 

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import select
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from typing import Final
 from winkube.base.paths import Home
 from winkube.cluster.errors import StartError
 from winkube.cluster.preload import Preload
-from winkube.cluster.process import ProcessId, load_record
+from winkube.cluster.process import ProcessId, end, load_record
 from winkube.cluster.state import ClusterState, load_state
 from winkube.cluster.supervisor import (
     SUPERVISOR,
@@ -68,6 +69,15 @@ def prepared_supervisor() -> Iterator[Callable[[ClusterState], None]]:
         yield partial(_let_start, tell)
     finally:
         os.close(tell)
+
+
+def restart(state: ClusterState, component: str) -> None:
+    """Let a supervisor that runs already plan anew, and begin this one again as planned."""
+    supervisor = running_supervisor(state)
+    if supervisor is not None:
+        os.kill(supervisor.pid, signal.SIGHUP)
+        process = load_record(record_path(state.paths.run / "pids", component))
+        end([process] if process is not None else [], grace=_STOP_SECONDS)
 
 
 def _let_start(tell: int, state: ClusterState) -> None:
@@ -160,6 +170,6 @@ def supervisor_config(state: ClusterState, code: Preload) -> SupervisorConfig:
         records=state.paths.run / "pids",
         logs=state.paths.logs,
         cgroup=cgroup_of(state, "system"),
-        components=plan_components(state),
+        plan=lambda: plan_components(load_state(state.home, state.spec.name)),
         load=code.load,
     )

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +20,10 @@ from winkube.base.clock import Clock
 from winkube.base.errors import WinkubeError
 from winkube.base.paths import Home
 from winkube.cluster import kubeconfig, pki, preflight
+from winkube.cluster.daemon import restart
 from winkube.cluster.errors import ChangedError, NoSuchClusterError
 from winkube.cluster.linux_root import ensure_template
+from winkube.cluster.simulation import NO_SIMULATION, SIMULATED, Simulation
 from winkube.cluster.spec import ClusterSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState, exclusive, list_clusters, load_state
 from winkube.linux import cgroup
@@ -44,13 +47,14 @@ def up(
     steps: Steps,
     clock: Clock,
     start: Callable[[ClusterState], None],
+    simulation: Simulation | None = None,
 ) -> ClusterState:
-    """Everything in order; ``start`` lets the supervisor begin."""
+    """Everything in order; ``start`` lets the supervisor begin. Simulated nodes may change."""
     preflight.check(spec)
     # In a group of the cluster: ``down`` ends the programs we call even when we are killed.
     with exclusive(home, spec.name, "up"), cgroup.inside(f"/winkube/{spec.name}/up"):
         _clear_after_reboot(home, spec.name)
-        state = _ensure_state(home, spec)
+        state = _ensure_state(home, spec, simulation)
         if state.nodes("windows"):
             with steps.step("Windows base") as progress:
                 _ensure_windows(state, progress)
@@ -65,6 +69,8 @@ def up(
             with steps.step("Network namespaces"):
                 network.result()
         with steps.step("Processes"):
+            if simulation is not None:
+                restart(state, SIMULATED)
             start(state)
         # Loaded here: the API server needs as long for its own start.
         from winkube.cluster.readiness import await_cluster
@@ -94,10 +100,15 @@ def _clear_after_reboot(home: Home, name: str) -> None:
     marker.write_text(boot)
 
 
-def _ensure_state(home: Home, spec: ClusterSpec) -> ClusterState:
+def _ensure_state(home: Home, spec: ClusterSpec, simulation: Simulation | None) -> ClusterState:
     """The cluster as it was made; a second ``up`` keeps its nodes, addresses and port."""
     with contextlib.suppress(NoSuchClusterError):
-        return load_state(home, spec.name)
+        made = load_state(home, spec.name)
+        if simulation in (None, made.simulation):
+            return made
+        changed = replace(made, simulation=simulation)
+        changed.save()
+        return changed
     others = [load_state(home, name) for name in list_clusters(home)]
     taken = [ipaddress.IPv4Network(other.underlay) for other in others]
     state = ClusterState(
@@ -105,6 +116,7 @@ def _ensure_state(home: Home, spec: ClusterSpec) -> ClusterState:
         underlay=str(underlay.pick_subnet(taken)),
         api_port=spec.api_port or _free_port({other.api_port for other in others}),
         home=home,
+        simulation=simulation or NO_SIMULATION,
     )
     state.save()
     return state

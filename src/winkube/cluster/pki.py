@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from winkube.base.clock import Clock
+from winkube.cluster.simulation import SIMULATED, SIMULATED_USER
 from winkube.cluster.state import ClusterState, write_private
 
 _LIFE: Final = timedelta(days=365)
@@ -93,6 +94,8 @@ def plan_identities(state: ClusterState) -> list[Identity]:
         Identity("dns", "system:dns"),
         Identity("metrics-server", "system:metrics-server", server_names=metrics_names),
     ]
+    if state.simulation.count:
+        identities.append(Identity(SIMULATED, SIMULATED_USER))
     for node in state.spec.nodes:
         names = (node.name, state.node_ip(node.name))
         user = f"system:node:{node.name}"

@@ -15,6 +15,7 @@ from winkube.cluster.components import admin_client_config, log_file, plan_compo
 from winkube.cluster.daemon import running_supervisor
 from winkube.cluster.process import load_record
 from winkube.cluster.readiness import is_ready
+from winkube.cluster.simulation import NO_SIMULATION, Simulation
 from winkube.cluster.state import ClusterState, list_clusters, load_state
 from winkube.cluster.supervisor import SUPERVISOR, record_path
 
@@ -50,11 +51,15 @@ class Report:
     processes: list[ProcessRow]
     nodes: list[NodeRow]
     problem: str
+    simulation: Simulation = NO_SIMULATION
+    simulated_ready: int = 0
 
     @property
     def healthy(self) -> bool:
         processes = all(row.state == "running" for row in self.processes)
-        return not self.problem and processes and all(row.state == "Ready" for row in self.nodes)
+        nodes = all(row.state == "Ready" for row in self.nodes)
+        simulated = self.simulated_ready == self.simulation.count
+        return not self.problem and processes and nodes and simulated
 
 
 def list_rows(home: Home) -> list[ClusterRow]:
@@ -84,7 +89,8 @@ async def inspect(home: Home, name: str) -> Report:
     except (ApiError, ClientError) as error:
         return Report(processes, [], f"the API server does not answer: {error}")
     rows = [_node_row(state, node.name, nodes.get(node.name)) for node in state.spec.nodes]
-    return Report(processes, rows, "")
+    ready = sum(name in nodes and is_ready(nodes[name]) for name in state.simulation.names)
+    return Report(processes, rows, "", state.simulation, ready)
 
 
 def _process_row(state: ClusterState, component: str) -> ProcessRow:

@@ -15,6 +15,7 @@ from typing import TextIO
 
 from winkube.base.paths import ClusterPaths, Home
 from winkube.cluster.errors import BusyError, NoSuchClusterError
+from winkube.cluster.simulation import NO_SIMULATION, Simulation
 from winkube.cluster.spec import ClusterSpec, NodeSpec
 
 CONTROL_PLANE = "cp"
@@ -27,6 +28,7 @@ class ClusterState:
     underlay: str
     api_port: int
     home: Home
+    simulation: Simulation = NO_SIMULATION
 
     @property
     def paths(self) -> ClusterPaths:
@@ -48,6 +50,7 @@ class ClusterState:
             "spec": asdict(self.spec),
             "underlay": self.underlay,
             "apiPort": self.api_port,
+            "simulation": asdict(self.simulation),
         }
         write_private(self.paths.state / "cluster.json", json.dumps(document, indent=1).encode())
 
@@ -59,7 +62,13 @@ def load_state(home: Home, name: str) -> ClusterState:
         raise NoSuchClusterError(name) from None
     spec = dict(document["spec"])
     spec["nodes"] = tuple(NodeSpec(**node) for node in spec["nodes"])
-    return ClusterState(ClusterSpec(**spec), document["underlay"], document["apiPort"], home)
+    return ClusterState(
+        ClusterSpec(**spec),
+        document["underlay"],
+        document["apiPort"],
+        home,
+        Simulation(**document.get("simulation", {})),
+    )
 
 
 def list_clusters(home: Home) -> list[str]:

@@ -6,6 +6,8 @@ milliseconds and shares that memory. Each running component has a record (pid an
 supervisor adopts every live one, so killing the supervisor disturbs nobody. It waits on pidfds,
 which work for adopted processes too. A component that ends is started again, at once the first
 time, then with back-off. One component, the guard, watches the supervisor itself and replaces it.
+SIGHUP lets it plan anew: what is new is started, what is gone is ended, and whoever starts after
+that does so as planned then.
 """
 
 import contextlib
@@ -55,7 +57,7 @@ class SupervisorConfig:
     records: Path
     logs: Path
     cgroup: str
-    components: Sequence[Component]
+    plan: Callable[[], Sequence[Component]]
     load: Callable[[Collection[str]], None]  # once each, whoever asks
 
 
@@ -70,10 +72,12 @@ class _Running:
 class Supervisor:
     def __init__(self, config: SupervisorConfig) -> None:
         self._config = config
+        self._components = config.plan()
         self._running: dict[str, _Running] = {}
         self._failures: dict[str, int] = {}
         self._due: dict[str, float] = {}
         self._stopping = False
+        self._changed = False
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> None:
@@ -86,11 +90,12 @@ class Supervisor:
         signal.set_wakeup_fd(wake_write)
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
+        signal.signal(signal.SIGHUP, self._plan_anew)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(wake_read, selectors.EVENT_READ, None)
         # The first child of many would otherwise take the processor from those not yet started.
         _set_niceness(_URGENT_NICENESS)
-        for component in self._config.components:
+        for component in self._components:
             if not self._adopt(component):
                 self._start(component)
         while not self._stopping:
@@ -99,6 +104,19 @@ class Supervisor:
 
     def _stop(self, *_: object) -> None:
         self._stopping = True
+
+    def _plan_anew(self, *_: object) -> None:
+        self._changed = True
+
+    def _change(self) -> None:
+        self._changed = False
+        before = {component.name for component in self._components}
+        self._components = self._config.plan()
+        gone = before - {component.name for component in self._components}
+        end([self._running[n].process for n in gone if n in self._running], grace=_STOP_GRACE)
+        for component in self._components:
+            if component.name not in before:
+                self._start(component)
 
     def _step(self, wake: int) -> None:
         now = time.monotonic()
@@ -109,10 +127,14 @@ class Supervisor:
             else:
                 self._ended(key.data)
         _reap()
+        if self._changed and not self._stopping:
+            self._change()
         now = time.monotonic()
         for name in [name for name, due in self._due.items() if due <= now and not self._stopping]:
             del self._due[name]
-            self._start(next(c for c in self._config.components if c.name == name))
+            for component in self._components:
+                if component.name == name:
+                    self._start(component)
 
     def _adopt(self, component: Component) -> bool:
         process = load_record(record_path(self._config.records, component.name))
@@ -152,6 +174,9 @@ class Supervisor:
         os.close(running.pidfd)
         self._running.pop(running.component.name, None)
         log.warning("component ended", extra={"component": running.component.name})
+        if all(running.component.name != wanted.name for wanted in self._components):
+            record_path(self._config.records, running.component.name).unlink(missing_ok=True)
+            return
         self._schedule(running.component.name, ran=time.monotonic() - running.since)
 
     def _schedule(self, name: str, *, ran: float) -> None:
@@ -172,7 +197,7 @@ class Supervisor:
         """Turn this fork into the component; nothing of the supervisor stays."""
         try:
             signal.set_wakeup_fd(-1)
-            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
             self._selector.close()
             for running in self._running.values():

@@ -20,6 +20,7 @@ from winkube.api.errors import (
     UnauthorizedError,
 )
 from winkube.api.selectors import parse_label_selector
+from winkube.api.simulation import is_simulated
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
@@ -30,6 +31,7 @@ from winkube.metrics import documents, openapi
 from winkube.metrics.config import MetricsConfig
 from winkube.metrics.figures import Figures
 from winkube.metrics.kubelets import Kubelets
+from winkube.metrics.simulated import said_figures
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +53,7 @@ class MetricsServer:
         self._clock: Clock = clock or SystemClock()
         self._nodes = Informer(client, NODES)
         self._figures = Figures()
+        self._simulates = False
         self._asked = self._scraped = -1e9
         self._wanted = asyncio.Event()
         self._done = asyncio.Event()
@@ -79,7 +82,9 @@ class MetricsServer:
     async def _scrape_forever(self, kubelets: Kubelets) -> None:
         while True:
             self._wanted.clear()
-            for node, scrape in (await kubelets.scrape(self._nodes.list())).items():
+            real = [node for node in self._nodes.list() if not is_simulated(node)]
+            self._simulates = len(real) < len(self._nodes.keys())
+            for node, scrape in (await kubelets.scrape(real)).items():
                 self._figures.take(node, scrape)
             self._figures.keep_only(self._nodes.keys())
             self._scraped = self._clock.monotonic()
@@ -224,6 +229,8 @@ class MetricsServer:
     def _pod(self, pod: JsonObject) -> JsonObject | None:
         metadata = pod["metadata"]
         figures = self._figures.pod((metadata["namespace"], metadata["name"]))
+        if figures is None and self._simulates:
+            figures = said_figures(pod, self._clock.now())
         return None if figures is None else documents.pod_metrics(pod, figures, self._clock.now())
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from winkube.aio.command import run
 from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
+from winkube.api.simulation import is_simulated
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import NODES
@@ -48,9 +49,11 @@ def pod_range(node: JsonObject) -> IPv4Network | None:
 
 
 def plan_routes(nodes: Iterable[JsonObject], own: str) -> dict[str, str]:
-    """Prefix -> next hop for all nodes but ``own``."""
+    """Prefix -> next hop for all nodes but ``own``; behind simulated ones there is nobody."""
     wanted: dict[str, str] = {}
     for node in nodes:
+        if is_simulated(node):
+            continue
         cidr, address = pod_range(node), node_address(node)
         if node["metadata"]["name"] != own and cidr is not None and address:
             wanted[str(cidr)] = address

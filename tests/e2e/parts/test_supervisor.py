@@ -31,7 +31,7 @@ def config(tmp_path: Path) -> Iterator[SupervisorConfig]:
     parts = [Component("one", sleep_for_ever), Component("two", sleep_for_ever)]
     path = f"/winkube-test/{os.getpid()}"
     yield SupervisorConfig(
-        "test", tmp_path / "pids", tmp_path / "logs", path, parts, lambda names: None
+        "test", tmp_path / "pids", tmp_path / "logs", path, lambda: parts, lambda names: None
     )
     cgroup.kill_all(path)
     cgroup.remove("/winkube-test")
@@ -88,8 +88,8 @@ def test_a_new_supervisor_adopts_what_runs(config: SupervisorConfig) -> None:
 def test_a_component_that_fails_at_once_does_not_starve_the_others(
     config: SupervisorConfig, tmp_path: Path
 ) -> None:
-    parts = [Component("bad", fail_at_once), *config.components]
-    crowded = replace(config, components=parts)
+    parts = [Component("bad", fail_at_once), *config.plan()]
+    crowded = replace(config, plan=lambda: parts)
     supervisor = start(crowded)
     good = await_record(crowded, "two")
     time.sleep(0.5)
@@ -97,3 +97,24 @@ def test_a_component_that_fails_at_once_does_not_starve_the_others(
     assert (tmp_path / "logs" / "bad.log").read_text().count("component failed") < 10
     os.kill(supervisor, signal.SIGTERM)
     os.waitpid(supervisor, 0)
+
+
+def test_a_supervisor_that_plans_anew_starts_what_is_new_and_ends_what_is_gone(
+    config: SupervisorConfig, tmp_path: Path
+) -> None:
+    wanted = tmp_path / "wanted"
+    wanted.write_text("one two")
+
+    def plan() -> list[Component]:
+        return [Component(name, sleep_for_ever) for name in wanted.read_text().split()]
+
+    supervisor = start(replace(config, plan=plan))
+    kept, gone = await_record(config, "one"), await_record(config, "two")
+    wanted.write_text("one three")
+    os.kill(supervisor, signal.SIGHUP)
+    assert await_record(config, "three").alive
+    assert kept.alive
+    assert not gone.alive
+    os.kill(supervisor, signal.SIGTERM)
+    os.waitpid(supervisor, 0)
+    assert list(config.records.iterdir()) == []

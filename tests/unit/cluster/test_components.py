@@ -7,6 +7,8 @@ import pytest
 from winkube.base.paths import Home
 from winkube.cluster.components import plan_components
 from winkube.cluster.errors import StartError
+from winkube.cluster.pki import plan_identities
+from winkube.cluster.simulation import Simulation
 from winkube.cluster.spec import ClusterSpec, plan_nodes
 from winkube.cluster.state import ClusterState
 
@@ -54,3 +56,14 @@ def test_the_guard_goes_on_with_the_supervisor_it_started(
     with pytest.raises(EndError):
         guard.main()
     assert started == [state] * 4
+
+
+def test_simulated_nodes_are_one_more_process_and_one_more_identity(tmp_path: Path) -> None:
+    home = Home(tmp_path / "state", tmp_path / "run")
+    spec = ClusterSpec(nodes=plan_nodes(1, 0))
+    without = ClusterState(spec, "172.30.1.0/24", 6443, home)
+    with_some = ClusterState(spec, "172.30.1.0/24", 6443, home, Simulation(linux=5))
+    names = [{part.name for part in plan_components(state)} for state in (without, with_some)]
+    assert names[1] - names[0] == {"simulated-nodes"}
+    files = [{each.file for each in plan_identities(state)} for state in (without, with_some)]
+    assert files[1] - files[0] == {"simulated-nodes"}

@@ -6,13 +6,15 @@ import pytest
 
 from winkube.base.paths import Home
 from winkube.cluster.errors import BusyError, NoSuchClusterError
+from winkube.cluster.simulation import Simulation
 from winkube.cluster.spec import ClusterSpec, plan_nodes
 from winkube.cluster.state import ClusterState, exclusive, list_clusters, load_state
 
 
 def test_a_saved_state_is_loaded_as_it_was(tmp_path: Path) -> None:
     home = Home(tmp_path / "state", tmp_path / "run")
-    state = ClusterState(ClusterSpec(nodes=plan_nodes(1, 2)), "172.30.1.0/24", 6443, home)
+    spec, simulation = ClusterSpec(nodes=plan_nodes(1, 2)), Simulation(3, 4, "ltsc2022")
+    state = ClusterState(spec, "172.30.1.0/24", 6443, home, simulation)
     state.save()
     assert load_state(home, "winkube") == state
     assert list_clusters(home) == ["winkube"]

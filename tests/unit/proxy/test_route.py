@@ -27,6 +27,14 @@ def test_every_other_node_that_is_complete_gets_a_route() -> None:
     assert plan_routes(nodes, "lin-1") == {"10.244.1.0/24": "172.30.0.12"}
 
 
+def test_no_route_leads_to_a_simulated_node() -> None:
+    simulated = node("sim-lin-1", "100.64.1.0/24", "198.18.0.1")
+    simulated["metadata"]["labels"] = {"node-role.kubernetes.io/simulated": ""}
+    assert plan_routes([simulated, node("lin-1", "10.244.0.0/24", "172.30.0.11")], "") == {
+        "10.244.0.0/24": "172.30.0.11"
+    }
+
+
 def test_only_differences_become_commands() -> None:
     wanted = {"10.244.1.0/24": "172.30.0.12", "10.244.2.0/24": "172.30.0.13"}
     present = {"10.244.1.0/24": "172.30.0.12", "10.244.2.0/24": "172.30.0.99", "10.244.9.0/24": "x"}

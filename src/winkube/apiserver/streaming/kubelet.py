@@ -15,6 +15,7 @@ from winkube.api.errors import (
     UnavailableError,
     UnexplainedError,
 )
+from winkube.api.simulation import is_simulated
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
@@ -53,6 +54,11 @@ class Kubelets:
 
     def url(self, node_name: str, path: str) -> yarl.URL:
         node = get(self._nodes, "", node_name).load()
+        if is_simulated(node):
+            raise BadRequestError(
+                f'node "{node_name}" is simulated: its containers are only records, '
+                "they have no logs and no processes to reach"
+            )
         status = node.get("status") or {}
         found = {entry["type"]: entry["address"] for entry in status.get("addresses") or ()}
         host = next((found[kind] for kind in _PREFERRED if kind in found), "")

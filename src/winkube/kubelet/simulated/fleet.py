@@ -14,6 +14,7 @@ from winkube.aio.backoff import Backoff
 from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
 from winkube.api.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
+from winkube.api.simulation import PREFIX
 from winkube.base.clock import Clock, SystemClock, to_rfc3339_micro
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
@@ -28,7 +29,6 @@ from winkube.kubelet.pod.status import Surroundings, rejected_status
 from winkube.kubelet.pod.statuswriter import StatusWriter
 from winkube.kubelet.simulated.life import Life
 from winkube.kubelet.simulated.node import NodeSpec, SimulatedNode
-from winkube.kubelet.simulated.script import PREFIX
 
 STATE: Final = f"{PREFIX}state"
 # Many requests under way: the server commits what waits together at once.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
+from winkube.facts.version import SERVED
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.node.machine import MachineFacts
 from winkube.kubelet.node.status import (
@@ -32,7 +33,11 @@ _NOWHERE: Final = Path("/nonexistent")
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """``windows`` names a Windows version, e.g. ``ltsc2022``; empty is a Linux node."""
+    """``windows`` names a Windows version, e.g. ``ltsc2022``; empty is a Linux node.
+
+    Addresses follow from ``number``, or from a node's place among the others. With ``own_range``
+    a node brings its pod range along; else the control plane gives it one of the cluster's.
+    """
 
     name: str
     windows: str = ""
@@ -41,10 +46,14 @@ class NodeSpec:
     max_pods: int = 110
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[JsonObject, ...] = ()
+    number: int | None = None
+    own_range: bool = False
+    kube_version: str = f"v{SERVED}.0"
 
 
 class SimulatedNode:
-    def __init__(self, spec: NodeSpec, number: int) -> None:
+    def __init__(self, spec: NodeSpec, place: int) -> None:
+        number = place if spec.number is None else spec.number
         self.name = spec.name
         self.ip = str(NODE_NETWORK[1 + number])
         # The newest Node object of the API; empty until it is registered.
@@ -52,6 +61,7 @@ class SimulatedNode:
         self.renewed = 0.0
         self.lease: JsonObject | None = None
         self._spare = _POD_NETWORK[256 * (1 + number)]
+        self._own_range = f"{self._spare}/24" if spec.own_range else ""
         self._config = _config(spec, self.ip)
         self._machine = MachineFacts(
             cpus=spec.cpus,
@@ -70,7 +80,10 @@ class SimulatedNode:
 
     def registration(self, now: float) -> JsonObject:
         """Created with its status: the API takes both at once."""
-        return {**new_node(self._config, self._machine.arch), "status": self.status(now)}
+        node = {**new_node(self._config, self._machine.arch), "status": self.status(now)}
+        if self._own_range:
+            node["spec"] |= {"podCIDR": self._own_range, "podCIDRs": [self._own_range]}
+        return node
 
     def status(self, now: float) -> JsonObject:
         known = (self.object.get("status") or {}).get("conditions") or []
@@ -158,4 +171,5 @@ def _config(spec: NodeSpec, ip: str) -> KubeletConfig:
         max_pods=spec.max_pods,
         cpus=spec.cpus,
         memory_bytes=spec.memory_bytes,
+        kube_version=spec.kube_version,
     )

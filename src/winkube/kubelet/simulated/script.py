@@ -14,10 +14,10 @@
 from dataclasses import dataclass
 from typing import Final
 
+from winkube.api.simulation import PREFIX
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
 
-PREFIX: Final = "simulation.winkube.dev/"
 NEVER: Final = float("inf")
 _INDEX_LABELS: Final = ("batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index")
 
