@@ -1,7 +1,11 @@
 """Where each kind lives in the REST API, and the resources the components use."""
 
+import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.~:-]*").fullmatch
 
 
 class Resource(NamedTuple):
@@ -17,15 +21,26 @@ class Resource(NamedTuple):
     def path(
         self, namespace: str | None = None, name: str | None = None, subresource: str | None = None
     ) -> str:
-        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
-        if self.namespaced and namespace:
-            parts += ["namespaces", namespace]
-        parts.append(self.plural)
+        path = _collection(self, namespace if self.namespaced else None)
         if name:
-            parts.append(name)
+            path = f"{path}/{_quoted(name)}"
         if subresource:
-            parts += subresource.split("/")
-        return "/" + "/".join(quote(part, safe=":") for part in parts)
+            path = "/".join((path, *map(_quoted, subresource.split("/"))))
+        return path
+
+
+@lru_cache(maxsize=1024)
+def _collection(resource: Resource, namespace: str | None) -> str:
+    """Where a kind's objects are; every request asks, and for few of them."""
+    group, version = resource.group, resource.version
+    parts = ["apis", group, version] if group else ["api", version]
+    if namespace:
+        parts += ["namespaces", namespace]
+    return "/" + "/".join(map(_quoted, [*parts, resource.plural]))
+
+
+def _quoted(part: str) -> str:
+    return part if _PLAIN(part) else quote(part, safe=":")
 
 
 PODS: Final = Resource("", "v1", "pods", True)

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ RUNTIME: Final = RuntimeHealth("containerd://1.7.0", ())
 NODE_NETWORK: Final = ipaddress.ip_network("198.18.0.0/15")
 # Where pods of a node without podCIDR live: RFC 6598's shared space.
 _POD_NETWORK: Final = ipaddress.ip_network("100.64.0.0/10")
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NOWHERE: Final = Path("/nonexistent")
 
 
@@ -138,9 +140,7 @@ class SimulatedNode:
     def address(self, uid: str) -> str:
         """A free address of the node's range, as host-local gives them: round and round."""
         cidr = (self.object.get("spec") or {}).get("podCIDR")
-        network = ipaddress.ip_network(cidr) if cidr else None
-        base = self._spare if network is None else network[0]
-        size = 256 if network is None else network.num_addresses
+        base, size = _read_range(cidr) if cidr else (self._spare, 256)
         for _ in range(size):
             host = self._next_host
             self._next_host = host + 1 if host + 2 < size else 2
@@ -151,6 +151,12 @@ class SimulatedNode:
             ip = str(base + self._next_host)
         self._addresses[ip] = uid
         return ip
+
+
+@lru_cache(maxsize=16384)
+def _read_range(cidr: str) -> tuple[Address, int]:
+    network = ipaddress.ip_network(cidr)
+    return network[0], network.num_addresses
 
 
 def _config(spec: NodeSpec, ip: str) -> KubeletConfig:
