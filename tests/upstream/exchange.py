@@ -256,6 +256,7 @@ _TEXT: Final = (
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
     (re.compile(r"\bnodePort:3\d{4}\b"), "nodePort:<node port>"),
     (re.compile(r"(?<=duplicate nodePort: \{)(\w+) 3\d{4}\}"), r"\1 <node port>}"),
+    (re.compile(r"larger than max \(\d+ vs"), "larger than max (<size> vs"),
     (re.compile(r"in record \(\d+\)"), "in record (<version>)"),
     (re.compile(r"in object meta: \d+$"), "in object meta: <version>"),
     (re.compile(r"version: \d+, current: \d+"), "version: <version>, current: <version>"),

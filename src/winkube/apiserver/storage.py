@@ -10,6 +10,7 @@ from typing import Final
 
 import orjson
 
+from winkube.api.errors import UnexplainedError
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
@@ -19,6 +20,10 @@ from winkube.store.types import Entry, Revision, Store
 # Not guessable, so no user's text can hold it.
 _MARK: Final = secrets.token_hex(16)
 _FIELD: Final = f'"resourceVersion":"{_MARK}"'.encode()
+
+# What etcd takes in one request, and what its client sends in one message.
+_MAX_BYTES: Final = 1536 * 1024
+_MAX_MESSAGE: Final = 2 * 1024 * 1024
 
 Seal = Callable[[str, bytes], bytes]
 
@@ -55,7 +60,7 @@ class Storage:
 
     def _value(self, served: Served, obj: JsonObject) -> Callable[[Revision], bytes]:
         obj["metadata"]["resourceVersion"] = _MARK
-        head, _, tail = orjson.dumps(type_first(obj)).partition(_FIELD)
+        head, _, tail = _encoded(type_first(obj)).partition(_FIELD)
         seal, prefix = self._seal, served.prefix
 
         def value(revision: Revision) -> bytes:
@@ -72,6 +77,19 @@ class Storage:
         data = entry.value if self._unseal is None else self._unseal(served.prefix, entry.value)
         namespace, _, name = entry.key[len(served.prefix) :].rpartition("/")
         return Item(entry.key, data, entry.modified, (namespace, name))
+
+
+def _encoded(obj: JsonObject) -> bytes:
+    """What is too large for upstream's store is too large for ours; owners go before it fails."""
+    data = orjson.dumps(obj)
+    if len(data) > _MAX_BYTES and obj["metadata"].pop("managedFields", None):
+        data = orjson.dumps(obj)
+    if len(data) > _MAX_MESSAGE:
+        fault = f"trying to send message larger than max ({len(data)} vs. {_MAX_MESSAGE})"
+        raise UnexplainedError(f"rpc error: code = ResourceExhausted desc = {fault}")
+    if len(data) > _MAX_BYTES:
+        raise UnexplainedError("etcdserver: request is too large")
+    return data
 
 
 def type_first(obj: JsonObject) -> JsonObject:

@@ -7,6 +7,8 @@ from tests.upstream.objects import SAMPLES
 from tests.upstream.variants import CONTAINER, DRY, POD, PODS, containers, merged
 
 MAPS = "/api/v1/namespaces/{ns}/configmaps"
+ACCOUNTS = "/api/v1/namespaces/{ns}/serviceaccounts"
+JOBS = "/apis/batch/v1/namespaces/{ns}/jobs"
 CLAIMS = "/api/v1/namespaces/{ns}/persistentvolumeclaims"
 ZERO_WIDTH, NUL = "\u200b", "\0"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -85,6 +87,7 @@ SLICE = {"addressType": "IPv6", "endpoints": [{"addresses": ["2001:db8::1"]}], "
 LEVEL = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
 TOKEN = {"serviceAccountToken": {"path": "t", "expirationSeconds": 0}}
 OWNED = {"name": "a", "finalizers": ["x"], "ownerReferences": [{}, {}]}
+JOB_POD = {"restartPolicy": "Never", "containers": [CONTAINER]}
 CSI = {"driver": "a", "volumeHandle": "h"}
 EMPTY_LABELS: Any = {"metadata": {"labels": {}, "finalizers": []}}
 LONG = (
@@ -208,6 +211,33 @@ CASES = [
             ),
         ],
     ),
+    Case(
+        "secrets of accounts without names",
+        [
+            made(ACCOUNTS, "a", secrets=[{"name": "s"}, {}]),
+            put(ACCOUNTS, "a", secrets=[{"name": "s"}]),
+            Step(
+                "PATCH",
+                f"{ACCOUNTS}/a?fieldManager=m",
+                {"apiVersion": "v1", "kind": "ServiceAccount", **named("a")},
+                APPLY,
+            ),
+            made(ACCOUNTS, "b", secrets=[{"name": "s"}]),
+            put(ACCOUNTS, "b", secrets=[{}]),
+        ],
+    ),
+    case(
+        "addresses of pods that are none",
+        Step("POST", PODS, POD),
+        Step(
+            "PATCH",
+            f"{PODS}/p/status{DRY}",
+            {"status": {"hostIPs": [{}, {"ip": "x"}], "hostIP": "x"}},
+            MERGE,
+        ),
+        Step("PATCH", f"{PODS}/p/status{DRY}", {"status": {"podIPs": [{"ip": "x"}, {}]}}, MERGE),
+    ),
+    case("jobs with odd names", tried(JOBS, NUL, spec={"template": {"spec": JOB_POD}})),
     changed("Ingress", "hosts that are addresses", {"spec": {"rules": [{"host": "::1"}]}}),
     changed("StatefulSet", "odd policies", {"spec": {"podManagementPolicy": ZERO_WIDTH}}),
     changed("CSIStorageCapacity", "odd classes", {"storageClassName": ZERO_WIDTH}),
