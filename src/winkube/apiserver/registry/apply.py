@@ -128,16 +128,24 @@ def granted(
     try:
         merged = _merged(registry, wish, live, owner, reset, force=options.force)
     except KeylessError as error:
-        place = f"({_place(live)}; {_gvk(wish.kind)})"
         problems = live_problems(_shape(registry.schema, wish.kind), live)
-        text = f"failed to create typed live object {place}: {_listed(problems)}"
-        raise UnexplainedError(text) from error
+        raise _unowned(wish.kind, live, _listed(problems)) from error
     owners = merged["metadata"]["managedFields"]
     new = _converted(registry, wish, merged, options)
     new["metadata"]["managedFields"] = owners
     if options.field_manager == MANAGER:
         renew_note(new, wish.body)
     return new
+
+
+def _unowned(kind: Kind, live: JsonObject, fault: str) -> UnexplainedError:
+    where = f"({_place(live)}; {_gvk(kind)})"
+    if live["metadata"].get("managedFields"):
+        return UnexplainedError(f"failed to create typed live object {where}: {fault}")
+    return UnexplainedError(
+        "failed to create manager for existing fields: failed to convert new object "
+        f"{where} to smd typed: {fault}"
+    )
 
 
 def _complete_name(document: JsonObject, wanted: str) -> None:
