@@ -82,6 +82,7 @@ def _are_entries(entries: Any) -> bool:
         entry.get("operation") in ("Apply", "Update")
         and entry.get("apiVersion")
         and entry.get("fieldsType") == "FieldsV1"
+        and isinstance(entry.get("fieldsV1"), dict | None)
         for entry in entries or ()
     )
 
