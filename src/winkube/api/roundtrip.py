@@ -14,6 +14,7 @@ from winkube.api.fields import NEWLINES
 from winkube.api.kinds import Kind
 from winkube.api.quantity import canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
+from winkube.api.time_text import canonical_time
 from winkube.api.written import written
 from winkube.base.types import JsonObject
 
@@ -109,9 +110,15 @@ _PLAIN: Final = frozenset(Type) - {
 }  # fmt: skip
 
 
+# What can be spelt in several ways.
+_SPELT: Final = frozenset({Type.QUANTITY, Type.BYTES, Type.TIME, Type.MICRO_TIME})
+
+
 def _canonical(shape: Shape, value: Any) -> Any:
     if shape.type is Type.QUANTITY:
         return canonical_quantity(written(value))
+    if shape.type is Type.TIME or shape.type is Type.MICRO_TIME:
+        return canonical_time(value, micro=shape.type is Type.MICRO_TIME)
     if type(value) is list:
         return base64.b64encode(bytes(byte or 0 for byte in value)).decode()
     return NEWLINES.sub("", value)
@@ -136,7 +143,7 @@ def _trip_object(
                 emptied.extend(_told(definition, obj, key, depth))
         elif not value and key in definition.zeros:
             doomed.append(key)
-        elif shape.type is Type.QUANTITY or shape.type is Type.BYTES:
+        elif shape.type in _SPELT:
             obj[key] = _canonical(shape, value)
     for key in doomed:
         del obj[key]

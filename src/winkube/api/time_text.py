@@ -1,6 +1,7 @@
 """Times in requests: RFC 3339, and what Go's parser says of a text that is none."""
 
 import calendar
+import datetime
 import re
 from typing import Final
 
@@ -30,6 +31,7 @@ _PIECES: Final = (
 )
 _FRACTION: Final = re.compile(r"[.,]\d+", re.ASCII)
 _MILLIONTHS: Final = re.compile(r"[.,]\d{6}(?!\d)", re.ASCII)
+_SIX: Final = re.compile(r"[.,]\d{6}", re.ASCII)
 _ZONE: Final = re.compile(r"Z|[+-]\d{2}:\d{2}", re.ASCII)
 
 
@@ -51,6 +53,22 @@ def is_micro_time(text: str) -> bool:
     return is_time(text) and _MILLIONTHS.match(text, 19) is not None
 
 
+def canonical_time(text: str, *, micro: bool = False) -> str:
+    """In UTC, without or with millionths, as Go writes what it has read.
+
+    What lies beyond the calendar's years is left as it is.
+    """
+    whole, zone = text[:19], text[19:].lstrip(".,0123456789")
+    if not zone or (zone == "Z" and (micro or len(text) == 20) and "," not in text):
+        return text
+    try:
+        moment = datetime.datetime.fromisoformat(f"{whole}{zone}").astimezone(datetime.UTC)
+    except (OverflowError, ValueError):
+        return text
+    fraction = f".{text[20:26]}" if micro else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}".zfill(19) + f"{fraction}Z"
+
+
 def time_fault(text: str, *, micro: bool = False) -> str:
     """Why a text is no time, in the words of Go's parser."""
     layout = _MICRO_LAYOUT if micro else _LAYOUT
@@ -62,7 +80,7 @@ def time_fault(text: str, *, micro: bool = False) -> str:
         if allowed is not None and int(match[0]) not in allowed:
             return f"{start}: {what} out of range"
         rest = rest[match.end() :]
-    fraction = (_MILLIONTHS if micro else _FRACTION).match(rest)
+    fraction = (_SIX if micro else _FRACTION).match(rest)
     if micro and fraction is None:
         return f'{start} as "{layout}": cannot parse {quoted(rest)} as ".000000"'
     rest = rest[fraction.end() :] if fraction else rest
