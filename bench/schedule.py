@@ -57,9 +57,7 @@ async def _has_account(client: ApiClient) -> bool:
 
 async def _bound(client: ApiClient, version: str, marks: list[float]) -> None:
     seen: set[str] = set()
-    async with client.watch(
-        PODS, resource_version=version, field_selector="spec.nodeName!="
-    ) as events:
+    async with client.watch(PODS, resource_version=version) as events:
         async for _, obj in events:
             name = obj["metadata"]["name"]
             if obj["spec"].get("nodeName") and name not in seen:
