@@ -74,7 +74,8 @@ class _Bench:
 
     def __init__(self, cluster: Cluster) -> None:
         self.judge = Judge(cluster)
-        # By the whole text, which is quick; and by what counts.
+        # By the whole text, which is quick; and by what counts, where a token volume's name or a
+        # default is all that differs.
         self.asked: Memory[Verdict] = Memory()
         self.verdicts: Memory[Verdict] = Memory()
         self.plans: Memory[tuple[Operation, ...]] = Memory()

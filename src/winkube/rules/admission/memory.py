@@ -7,12 +7,11 @@ from typing import Final, Generic, TypeVar
 import orjson
 
 from winkube.base.types import JsonObject
-from winkube.rules.admission.written import TOKEN, notes_of, token_names
+from winkube.rules.admission.written import notes_of
 
 Answer = TypeVar("Answer")
 _REMEMBERED: Final = 512
 _MOST_BYTES: Final = 64 * 1024
-_TOKEN: Final = TOKEN.encode()
 
 
 class Memory(Generic[Answer]):
@@ -35,9 +34,6 @@ class Memory(Generic[Answer]):
 
 
 def key_of(document: JsonObject, classes: Mapping[str, JsonObject]) -> bytes:
-    """Everything that an answer depends on: not the object's own name, nor its token volume's."""
+    """Everything that an answer depends on: not the object's own name."""
     metadata = {key: value for key, value in notes_of(document).items() if key != "name"}
-    text = orjson.dumps([{**document, "metadata": metadata}, classes])
-    for name in token_names(document.get("spec")):
-        text = text.replace(b'"name":"%b"' % name.encode(), b'"name":"%b"' % _TOKEN)
-    return text
+    return orjson.dumps([{**document, "metadata": metadata}, classes])

@@ -11,7 +11,7 @@ from winkube.rules.paths import CONTAINERS
 from winkube.rules.placement import OS_LABELS
 from winkube.rules.subjects import Subject
 
-TOKEN: Final = "kube-api-access-"
+_TOKEN: Final = "kube-api-access-"
 _DEFAULT_MODE: Final = 420
 _GRACE_SECONDS: Final = 30
 # No rule looks at other labels of a pod; many differ from pod to pod.
@@ -67,17 +67,9 @@ def _spec(spec: JsonObject) -> JsonObject:
     return made
 
 
-def token_names(spec: Any) -> list[str]:
-    """Of the volumes that give a pod its token; each pod has a name of its own for it."""
-    volumes = spec.get("volumes") if isinstance(spec, dict) else None
-    if not isinstance(volumes, list):
-        return []
-    return [volume["name"] for volume in volumes if _is_token(volume)]
-
-
 def _is_token(part: Any) -> bool:
     name = part.get("name") if isinstance(part, dict) else None
-    return isinstance(name, str) and name.startswith(TOKEN)
+    return isinstance(name, str) and name.startswith(_TOKEN)
 
 
 def _container(container: Any) -> Any:
