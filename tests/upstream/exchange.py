@@ -264,9 +264,9 @@ _TEXT: Final = (
 )
 
 
-# What a moment ago is in a cell: no two runs take the same time.
+# How long ago something was, in a cell: no two runs take the same time, nor the same day.
 _NODE_PORTS: Final = re.compile(r":3\d{4}/")
-_AGE: Final = re.compile(r"^\d+[smhd](\d+[smh])?$")
+_AGE: Final = re.compile(r"^\d+[smhdy](\d+[smhd])?$")
 
 
 def normalise(value: Json, namespace: str) -> Json:
