@@ -10,7 +10,7 @@ the later changes undone. What lies before the window is gone: 410, list again.
 import asyncio
 import logging
 from bisect import bisect_left, insort
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal
@@ -119,6 +119,7 @@ class ResourceCache:
         self._limit_bytes = window_bytes
         self._queue = (queue, queue_bytes)
         self._watchers: dict[Watcher, str] = {}
+        self._crowds: Counter[str] = Counter()  # of these, by prefix
         self._triggered: dict[Trigger, dict[Watcher, str]] = {}
 
     def __len__(self) -> int:
@@ -133,10 +134,9 @@ class ResourceCache:
     def watchers(self) -> int:
         return len(self._watchers) + sum(map(len, self._triggered.values()))
 
-    @property
-    def followers(self) -> int:
-        """Watchers that every change may concern."""
-        return len(self._watchers)
+    def followers(self, prefix: str) -> int:
+        """Watchers that every change under a prefix concerns: of all there is, or of that alone."""
+        return sum(self._crowds[each] for each in {self.prefix, prefix})
 
     def get(self, key: str) -> Item | None:
         return self._items.get(key)
@@ -186,11 +186,17 @@ class ResourceCache:
         watcher = Watcher(*self._queue)
         watchers = self._watchers if trigger is None else self._triggered.setdefault(trigger, {})
         watchers[watcher] = prefix
+        if trigger is None:
+            self._crowds[prefix] += 1
         try:
             yield watcher
         finally:
             watchers.pop(watcher, None)
-            if trigger is not None and not watchers:
+            if trigger is None:
+                self._crowds[prefix] -= 1
+                if not self._crowds[prefix]:
+                    del self._crowds[prefix]
+            elif not watchers:
                 self._triggered.pop(trigger, None)
 
     def load(self, items: Sequence[Item], revision: int) -> None:

@@ -37,9 +37,11 @@ _MIN_TIMEOUT: Final = 1800.0
 _CHUNK: Final = 512
 _CHUNK_BYTES: Final = 1 << 20
 # Changes that follow so closely go out together: a write costs both ends more than a change. The
-# more there are to write to, the longer it takes to come round.
+# more there are to write to, the longer it takes to come round; but nobody waits for ever because
+# many follow.
 _GATHER_SECONDS: Final = 0.004
 _GATHER_SECONDS_EACH: Final = 0.0001
+_GATHER_SECONDS_MOST: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,11 @@ class WatchServer:
                 await stream.write(stream.bookmark(revision))
                 bookmark = now + _BOOKMARK_SECONDS
             if changes:
-                await asyncio.sleep(_GATHER_SECONDS + _GATHER_SECONDS_EACH * stream.company)
+                await asyncio.sleep(gather_seconds(stream.company))
+
+
+def gather_seconds(company: int) -> float:
+    return min(_GATHER_SECONDS + _GATHER_SECONDS_EACH * company, _GATHER_SECONDS_MOST)
 
 
 def _chunks(frames: Iterable[bytes]) -> Iterator[bytes]:
@@ -185,9 +191,11 @@ class _Stream:
         self._call = call
         self._renderer = renderer
         self._everything = selection.everything
+        # Of a table alone: who says it of something else must not have renderings of their own.
+        self._include = call.include if call.output.shape == "Table" else ""
         # Renderings are shared between watchers of the same form; under words, which are found
         # quicker than what they are made of.
-        form = f"{call.served.kind.api_version} {call.output} {call.include}"
+        form = f"{call.served.kind.api_version} {call.output} {self._include}"
         self._keys = {kind: f"{kind} {form}" for kind in ("ADDED", "MODIFIED", "DELETED")}
 
     @property
@@ -196,7 +204,9 @@ class _Stream:
 
     @property
     def company(self) -> int:
-        return self._call.served.cache.followers
+        """Those who have to be told what this one is told."""
+        served = self._call.served
+        return served.cache.followers(served.folder(self._call.target.namespace))
 
     async def open(self) -> None:
         await self.response.prepare(self._call.request)
@@ -238,7 +248,7 @@ class _Stream:
     def frame(self, kind: str, item: Item) -> bytes:
         call = self._call
         shown = item_as_served(call.served, item)
-        data = self._renderer.item(call.served.kind, shown, call.output, call.include)
+        data = self._renderer.item(call.served.kind, shown, call.output, self._include)
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), data)
 
     def bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:

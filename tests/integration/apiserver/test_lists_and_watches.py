@@ -1,5 +1,6 @@
 """Lists show one moment; watches continue from it."""
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -239,3 +240,21 @@ def test_changes_that_follow_closely_are_written_together(
         assert [take()["object"]["metadata"]["name"] for _ in wanted] == wanted
     # The first at once; on a slow machine they take more than one second.
     assert steps.count("sent") <= len(wanted) // 2
+
+
+def test_what_is_said_of_tables_makes_no_renderings_of_its_own(
+    api: Any, maps: str, steps: list[str]
+) -> None:
+    """Else every watcher could have each change kept once more, for itself."""
+    made = []
+    for number, words in enumerate((("",), ("", "a", "b"))):
+        with contextlib.ExitStack() as stack:
+            query = f"{maps}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
+            takes = [
+                stack.enter_context(api.watch(f"{query}&includeObject={word}")) for word in words
+            ]
+            steps.clear()
+            api("POST", maps, config(f"m-{number}"))
+            assert {take()["object"]["metadata"]["name"] for take in takes} == {f"m-{number}"}
+            made.append(steps.count("made"))
+    assert made[0] == made[1]

@@ -56,6 +56,20 @@ def test_window_forgets_and_says_so() -> None:
         cache.items_at(PREFIX, 1)
 
 
+def test_followers_are_those_who_are_told_the_same() -> None:
+    """However many watch their own namespace, others are told no later for it."""
+    cache = ResourceCache(PREFIX)
+    mine, other = f"{PREFIX}n/", f"{PREFIX}o/"
+    with (
+        cache.subscribe(PREFIX),
+        cache.subscribe(mine),
+        cache.subscribe(mine),
+        cache.subscribe(mine, ("metadata.name", "a")),
+    ):
+        assert [cache.followers(prefix) for prefix in (PREFIX, mine, other)] == [1, 3, 1]
+    assert [cache.followers(prefix) for prefix in (PREFIX, mine, other)] == [0, 0, 0]
+
+
 def test_window_forgets_sooner_what_is_large() -> None:
     cache = ResourceCache(PREFIX, window_bytes=8000)
     for revision in range(1, 20):
