@@ -1,11 +1,13 @@
 """The generic verbs at the HTTP side: read the request, call the registry, render the answer."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
+from winkube.api.errors import NotFoundError
 from winkube.api.kinds import Kind
 from winkube.apiserver.body import decode_applied, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
@@ -275,7 +277,9 @@ class Verbs:
             if served.cache.get(item.key) is None:
                 continue
             place = (item.namespace, item.name)
-            await delete(self._registry, served, place, options, write)
+            # Somebody else was faster: it is gone all the same.
+            with suppress(NotFoundError):
+                await delete(self._registry, served, place, options, write)
         return await self._list(call, result)
 
 

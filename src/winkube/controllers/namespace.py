@@ -175,16 +175,24 @@ class NamespaceController(Controller):
             found = await self._items(entry.resource, namespace)
             if not found:
                 return []
-            if "deletecollection" in entry.verbs:
-                options = {"propagationPolicy": "Background"}
-                await self.client.delete_collection(
-                    entry.resource, namespace=namespace, options=options
-                )
-            else:
+            if not await self._delete_collection(entry, namespace):
                 await self._delete_each(entry.resource, found)
             return await self._items(entry.resource, namespace)
         except (NotFoundError, MethodNotAllowedError):
             return []
+
+    async def _delete_collection(self, entry: ServedResource, namespace: str) -> bool:
+        """Whether that is served: a refusal does not say that nothing is left."""
+        if "deletecollection" not in entry.verbs:
+            return False
+        options = {"propagationPolicy": "Background"}
+        try:
+            await self.client.delete_collection(
+                entry.resource, namespace=namespace, options=options
+            )
+        except (NotFoundError, MethodNotAllowedError):
+            return False
+        return True
 
     async def _items(self, resource: Resource, namespace: str) -> list[JsonObject]:
         # Names and finalizers are all that is asked for: what is in there may be large.

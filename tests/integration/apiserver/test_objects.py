@@ -265,6 +265,15 @@ def test_deleted_collection_is_empty(api: Any, maps: str) -> None:
     assert [item["metadata"]["name"] for item in api("GET", maps).body["items"]] == ["b"]
 
 
+def test_a_collection_deleted_by_two_at_once_refuses_neither(api: Any, maps: str) -> None:
+    for number in range(50):
+        api("POST", maps, config(f"a{number}"))
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: api("DELETE", maps).status, range(4)))
+    assert answers == [200] * 4
+    assert api("GET", maps).body["items"] == []
+
+
 def test_namespace_goes_when_it_is_finalized(api: Any) -> None:
     path = "/api/v1/namespaces/short"
     api("POST", "/api/v1/namespaces", {"metadata": {"name": "short"}})
