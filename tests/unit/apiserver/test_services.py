@@ -135,12 +135,24 @@ def test_a_service_that_is_no_load_balancer_any_more_has_no_such_address() -> No
     assert new["status"] == {"loadBalancer": {}, "conditions": []}
 
 
-def test_a_rehearsal_takes_nothing_and_finds_everything_free() -> None:
+def test_a_rehearsal_takes_nothing_and_finds_every_address_free() -> None:
     hook = make_hook()
     hook.begin(service(clusterIP="10.96.0.5"), None)(True)
     hook.begin(service(clusterIP="10.96.0.5"), None, dry_run=True)(True)
     hook.begin(service(clusterIP="10.96.0.6"), None, dry_run=True)(True)
     hook.begin(service(clusterIP="10.96.0.6"), None)(True)
+
+
+def test_a_rehearsal_finds_no_port_that_somebody_has() -> None:
+    hook = make_hook()
+
+    def asking() -> dict[str, Any]:
+        return service(type="NodePort", ports=[{"port": 80, "nodePort": 30001}])
+
+    hook.begin(asking(), None, dry_run=True)(True)
+    hook.begin(asking(), None)(True)
+    with pytest.raises(InvalidError, match="30001: provided port is already allocated"):
+        hook.begin(asking(), None, dry_run=True)
 
 
 class Counted(int):

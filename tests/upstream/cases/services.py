@@ -324,4 +324,24 @@ CASES = [
         ],
         managed=False,
     ),
+    Case(
+        "a rehearsal and ports somebody has",
+        [
+            Step("POST", PATH, service({"type": "NodePort", **port_of(nodePort=30871)})),
+            *(
+                Step("POST", f"{PATH}{DRY}", merged(service(row), {"metadata": {"name": "t"}}))
+                for row in (
+                    {"type": "NodePort", **port_of(nodePort=30871)},
+                    {"type": "NodePort", **port_of(nodePort=30872)},
+                    local(healthCheckNodePort=30871),
+                    {
+                        "type": "NodePort",
+                        "ports": [{**port, "nodePort": 30872} for port in TWO],
+                    },
+                )
+            ),
+            Step("DELETE", f"{PATH}/s"),
+        ],
+        managed=False,
+    ),
 ]

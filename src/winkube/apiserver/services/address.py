@@ -34,9 +34,12 @@ class Pool:
     def free(self) -> int:
         return self._high - self._low + 1 - len(self._taken)
 
+    def is_taken(self, number: int) -> bool:
+        return number in self._taken
+
     def take(self, number: int) -> bool:
         """False when somebody has it."""
-        if number in self._taken:
+        if self.is_taken(number):
             return False
         self._taken.add(number)
         return True

@@ -22,37 +22,46 @@ from winkube.base.types import JsonObject
 
 Held = tuple[Pool, int]
 _TAKEN = "provided port is already allocated"
-_MAX_PORT = 65536
 _LAST_PORT = 32768
 
 
 class _Claims:
-    """What one write has taken; a rehearsal takes nothing, and finds everything free."""
+    """What one write has taken; a rehearsal takes nothing.
+
+    As upstream's does, that finds every address free, and ports that nobody has.
+    """
 
     def __init__(self, *, dry_run: bool) -> None:
         self.dry_run = dry_run
         self.taken: list[Held] = []
-        self._rehearsed: set[int] = set()
-        self._ports: list[int] = []
+        self._ports: set[int] = set()
+        self._last_port = 0
 
     def take(self, pool: Pool, number: int) -> bool:
         if self.dry_run:
-            if number in self._rehearsed:
-                return False
-            self._rehearsed.add(number)
-            if number < _MAX_PORT:
-                self._ports.append(number)
             return True
         if not pool.take(number):
             return False
         self.taken.append((pool, number))
         return True
 
+    def take_port(self, pool: Pool, number: int) -> bool:
+        if not self.dry_run:
+            return self.take(pool, number)
+        if number in self._ports or pool.is_taken(number):
+            return False
+        self._rehearse(number)
+        return True
+
     def rehearse_port(self) -> int:
         """The number upstream shows for one that a trial would get."""
-        number = max(self._ports, default=_LAST_PORT) + 1
-        self._ports.append(number)
+        number = (self._last_port or _LAST_PORT) + 1
+        self._rehearse(number)
         return number
+
+    def _rehearse(self, port: int) -> None:
+        self._ports.add(port)
+        self._last_port = max(self._last_port, port)
 
     def take_any(self, pool: Pool) -> int | None:
         number = pool.take_any()
@@ -214,7 +223,7 @@ class ServiceHook:
             return (
                 f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
             )
-        return "" if claims.take(self._ports, wanted) else _TAKEN
+        return "" if claims.take_port(self._ports, wanted) else _TAKEN
 
     def _claim_port(self, wanted: int, name: str, index: int, claims: _Claims) -> None:
         problem = self._port_problem(wanted, claims)
