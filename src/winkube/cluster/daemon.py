@@ -72,12 +72,15 @@ def prepared_supervisor() -> Iterator[Callable[[ClusterState], None]]:
 
 
 def restart(state: ClusterState, component: str) -> None:
-    """Let a supervisor that runs already plan anew, and begin this one again as planned."""
+    """Let a supervisor that runs already plan anew, and begin this one again as planned.
+
+    It is ended without one, too: the next takes over only what is still planned.
+    """
     supervisor = running_supervisor(state)
     if supervisor is not None:
-        os.kill(supervisor.pid, signal.SIGHUP)
-        process = load_record(record_path(state.paths.run / "pids", component))
-        end([process] if process is not None else [], grace=_STOP_SECONDS)
+        supervisor.send(signal.SIGHUP)
+    process = load_record(record_path(state.paths.run / "pids", component))
+    end([process] if process is not None else [], grace=_STOP_SECONDS)
 
 
 def _let_start(tell: int, state: ClusterState) -> None:

@@ -72,7 +72,7 @@ class _Running:
 class Supervisor:
     def __init__(self, config: SupervisorConfig) -> None:
         self._config = config
-        self._components = config.plan()
+        self._components: Sequence[Component] = ()
         self._running: dict[str, _Running] = {}
         self._failures: dict[str, int] = {}
         self._due: dict[str, float] = {}
@@ -83,7 +83,6 @@ class Supervisor:
     def run(self) -> None:
         """Keep every component running until told to stop."""
         setproctitle.setproctitle(f"winkube: {self._config.cluster} supervisor")
-        save_record(record_path(self._config.records, SUPERVISOR), _self())
         cgroup.ensure(self._config.cgroup)
         cgroup.add(self._config.cgroup, os.getpid())
         wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -93,6 +92,9 @@ class Supervisor:
         signal.signal(signal.SIGHUP, self._plan_anew)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._selector.register(wake_read, selectors.EVENT_READ, None)
+        # Whoever finds it may send signals; whoever does not has changed the plan before this.
+        save_record(record_path(self._config.records, SUPERVISOR), _self())
+        self._components = self._config.plan()
         # The first child of many would otherwise take the processor from those not yet started.
         _set_niceness(_URGENT_NICENESS)
         for component in self._components:

@@ -11,7 +11,13 @@ from typing import NoReturn
 import pytest
 
 from winkube.cluster.process import ProcessId, end, load_record
-from winkube.cluster.supervisor import Component, Supervisor, SupervisorConfig, record_path
+from winkube.cluster.supervisor import (
+    SUPERVISOR,
+    Component,
+    Supervisor,
+    SupervisorConfig,
+    record_path,
+)
 from winkube.linux import cgroup
 
 pytestmark = pytest.mark.root
@@ -118,3 +124,27 @@ def test_a_supervisor_that_plans_anew_starts_what_is_new_and_ends_what_is_gone(
     os.kill(supervisor, signal.SIGTERM)
     os.waitpid(supervisor, 0)
     assert list(config.records.iterdir()) == []
+
+
+def test_a_plan_that_changes_while_a_supervisor_begins_is_heeded(
+    config: SupervisorConfig, tmp_path: Path
+) -> None:
+    """Whoever finds its record may send it the signal."""
+    looks = tmp_path / "looks"
+    looks.write_text("")
+
+    def plan() -> list[Component]:
+        begun = looks.read_text()
+        looks.write_text(f"{begun}.")
+        if not begun:
+            found = load_record(record_path(config.records, SUPERVISOR))
+            os.kill(os.getpid() if found is None else found.pid, signal.SIGHUP)
+        return [Component(name, sleep_for_ever) for name in ("one", "two")[: len(begun) + 1]]
+
+    supervisor = start(replace(config, plan=plan))
+    try:
+        assert await_record(config, "two").alive
+        assert looks.read_text() == ".."
+    finally:
+        os.kill(supervisor, signal.SIGTERM)
+        os.waitpid(supervisor, 0)

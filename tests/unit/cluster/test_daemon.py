@@ -1,6 +1,8 @@
 """When a prepared supervisor may begin."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -81,3 +83,16 @@ def test_the_last_word_of_a_killed_command_does_not_count() -> None:
     os.close(tell)
     assert hear(word) is None
     os.close(word)
+
+
+def test_a_component_without_a_supervisor_is_ended_too(state: ClusterState) -> None:
+    """The next one would not take it over if it is planned no longer."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
+        process = ProcessId.of(child.pid)
+        assert process is not None
+        save_record(record_path(state.paths.run / "pids", "one"), process)
+        try:
+            daemon.restart(state, "one")
+            assert not process.alive
+        finally:
+            child.kill()
