@@ -53,14 +53,17 @@ class Surveyor:
         self._seconds = seconds
         self._lock = asyncio.Lock()
         self._begun = -math.inf
+        self._count = 0
         self._found = Discovery([])
 
     async def survey(self) -> Discovery:
-        """Begun after this was asked for, or hardly before."""
-        asked = self._clock.monotonic()
+        """Begun after this was asked for, or hardly before; never before if it lacks something."""
+        asked, count = self._clock.monotonic(), self._count
         async with self._lock:
-            if self._begun < asked - self._seconds or self._found.silent:
+            is_old = self._begun < asked - self._seconds
+            if is_old or (self._found.silent and self._count == count):
                 begun = self._clock.monotonic()
+                self._count += 1
                 self._found = await survey(self._client)
                 self._begun = begun
             return self._found

@@ -61,3 +61,12 @@ async def test_an_answer_that_lacks_a_group_is_not_kept() -> None:
     assert (await surveyor.survey()).silent == ["apps/v1"]
     api.silent = ""
     assert (await surveyor.survey()).silent == []
+
+
+async def test_those_who_wait_share_an_answer_that_lacks_a_group() -> None:
+    """A server that does not answer takes its time, which they would take one by one."""
+    api = Counted()
+    api.silent = "/apis/apps/v1"
+    surveyor = Surveyor(api, FakeClock())
+    await ask(surveyor, 100)
+    assert api.surveys <= 2
