@@ -95,7 +95,7 @@ def test_scaling_in_the_middle_of_a_rollout_is_proportional() -> None:
     assert planned == {"old": 15, "new": 10}
 
 
-@pytest.mark.parametrize("noted", ["0", "none", "-1", None])
+@pytest.mark.parametrize("noted", ["0", "none", "-1", "9" * 5000, None])
 def test_without_a_note_of_the_size_the_size_there_is_counts(noted: str | None) -> None:
     notes = {DESIRED: "10"} if noted is None else {DESIRED: "10", MAX_REPLICAS: noted}
     new = replica_set("new", 5, annotations=notes, created="2020-02-01T00:00:00Z")

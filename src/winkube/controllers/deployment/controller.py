@@ -25,6 +25,7 @@ from winkube.api.meta import (
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import DEPLOYMENTS, PODS, REPLICASETS
+from winkube.controllers.annotation import MAX_INT64, noted_number
 from winkube.controllers.batch import Failure
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.dependents import Dependents
@@ -298,8 +299,9 @@ class DeploymentController(Controller):
     async def _roll_back(self, rollout: Rollout) -> None:
         """Take the template of an earlier revision, as extensions/v1beta1 clients ask for."""
         deployment = copy.deepcopy(rollout.deployment)
-        wanted = deployment["metadata"]["annotations"].pop(ROLLBACK_TO)
-        target = revision.find_revision(rollout, int(wanted) if wanted.isdigit() else -1)
+        wanted = noted_number(deployment, ROLLBACK_TO, most=MAX_INT64)
+        del deployment["metadata"]["annotations"][ROLLBACK_TO]
+        target = revision.find_revision(rollout, -1 if wanted is None else wanted)
         if target is None:
             reason, kind = "DeploymentRollbackRevisionNotFound", "Warning"
             message = "Unable to find the revision to rollback to."

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from winkube.api.meta import annotations_of, name_of
 from winkube.base.types import JsonObject
+from winkube.controllers.annotation import MAX_INT32, noted_number
 from winkube.controllers.deployment.view import (
     DESIRED,
     MAX_REPLICAS,
@@ -154,9 +155,8 @@ def _share(rollout: Rollout, replica_set: JsonObject, allowed: int) -> int:
         return 0
     if not rollout.replicas:
         return -size
-    text = annotations_of(replica_set).get(MAX_REPLICAS, "")
     # Somebody may have changed or removed the note.
-    noted = int(text) if text.isascii() and text.isdigit() else 0
+    noted = noted_number(replica_set, MAX_REPLICAS, most=MAX_INT32)
     before = noted or status_count(rollout.deployment, "replicas")
     if not before:
         return 0

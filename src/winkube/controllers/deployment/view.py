@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from winkube.api.meta import annotations_of, is_deleting
+from winkube.api.meta import is_deleting
 from winkube.base.types import JsonObject
+from winkube.controllers.annotation import MAX_INT64, noted_number
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
@@ -35,8 +36,7 @@ def total_status(replica_sets: Iterable[JsonObject], field_: str) -> int:
 
 
 def revision_of(obj: JsonObject) -> int:
-    text = annotations_of(obj).get(REVISION, "0")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return noted_number(obj, REVISION, most=MAX_INT64) or 0
 
 
 def by_age(replica_sets: Iterable[JsonObject]) -> list[JsonObject]:

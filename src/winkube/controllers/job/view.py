@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from winkube.api.meta import annotations_of, find_condition, is_deleting, uid_of
+from winkube.api.meta import find_condition, is_deleting, uid_of
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
+from winkube.controllers.annotation import MAX_INT32, MAX_INT64, noted_number
 from winkube.controllers.job.backoff import Failures, finished_at
 from winkube.controllers.job.indexes import IndexSet
 from winkube.controllers.job.policy import NO_RULE, Verdict, judge
@@ -44,8 +45,7 @@ def is_tracked(pod: JsonObject) -> bool:
 
 
 def index_of(pod: JsonObject) -> int | None:
-    text = annotations_of(pod).get(INDEX, "")
-    return int(text) if text.isascii() and text.isdecimal() else None
+    return noted_number(pod, INDEX, most=MAX_INT64)
 
 
 def indexes_of(pods: Iterable[JsonObject]) -> set[int]:
@@ -53,9 +53,7 @@ def indexes_of(pods: Iterable[JsonObject]) -> set[int]:
 
 
 def count_annotation(pod: JsonObject, name: str) -> int:
-    text = annotations_of(pod).get(name, "0")
-    number = int(text) if text.isascii() and text.isdecimal() else 0
-    return number if number < 2**31 else 0
+    return noted_number(pod, name, most=MAX_INT32) or 0
 
 
 @dataclass(frozen=True)
