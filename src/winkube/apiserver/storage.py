@@ -18,8 +18,8 @@ from winkube.base.types import JsonObject
 from winkube.store.types import Entry, Revision, Store
 
 # Not guessable, so no user's text can hold it.
-_MARK: Final = secrets.token_hex(16)
-_FIELD: Final = f'"resourceVersion":"{_MARK}"'.encode()
+MARK: Final = secrets.token_hex(16)
+_FIELD: Final = f'"resourceVersion":"{MARK}"'.encode()
 
 # What etcd takes in one request, and what its client sends in one message.
 _MAX_BYTES: Final = 1536 * 1024
@@ -45,12 +45,16 @@ class Storage:
 
     async def create(self, served: Served, key: str, obj: JsonObject) -> Item | None:
         """None when the name is taken."""
-        entry = await self._store.create(key, self._value(served, obj))
+        return await self.create_text(served, key, _text_of(obj))
+
+    async def create_text(self, served: Served, key: str, text: bytes) -> Item | None:
+        """As ``create``; the text has ``MARK`` for its resourceVersion."""
+        entry = await self._store.create(key, self._value(served, text))
         return None if entry is None else await self._settled(served, entry)
 
     async def update(self, served: Served, old: Item, obj: JsonObject) -> Item | None:
         """None when somebody else wrote since ``old``."""
-        value = self._value(served, obj)
+        value = self._value(served, _text_of(obj))
         entry = await self._store.update(old.key, value, Revision(old.revision))
         return None if entry is None else await self._settled(served, entry)
 
@@ -58,9 +62,8 @@ class Storage:
         entry = await self._store.delete(old.key, Revision(old.revision))
         return None if entry is None else await self._settled(served, entry)
 
-    def _value(self, served: Served, obj: JsonObject) -> Callable[[Revision], bytes]:
-        obj["metadata"]["resourceVersion"] = _MARK
-        head, _, tail = _encoded(type_first(obj)).partition(_FIELD)
+    def _value(self, served: Served, text: bytes) -> Callable[[Revision], bytes]:
+        head, _, tail = text.partition(_FIELD)
         seal, prefix = self._seal, served.prefix
 
         def value(revision: Revision) -> bytes:
@@ -77,6 +80,11 @@ class Storage:
         data = entry.value if self._unseal is None else self._unseal(served.prefix, entry.value)
         namespace, _, name = entry.key[len(served.prefix) :].rpartition("/")
         return Item(entry.key, data, entry.modified, (namespace, name))
+
+
+def _text_of(obj: JsonObject) -> bytes:
+    obj["metadata"]["resourceVersion"] = MARK
+    return _encoded(type_first(obj))
 
 
 def _encoded(obj: JsonObject) -> bytes:

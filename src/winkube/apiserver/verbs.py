@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
@@ -17,6 +17,7 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.negotiate import YAML
 from winkube.apiserver.options import WriteOptions, parse_flag
 from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.alike import Alike
 from winkube.apiserver.registry.apply import apply
 from winkube.apiserver.registry.core import Given, Registry, Result, get, not_found
 from winkube.apiserver.registry.create import create
@@ -64,6 +65,7 @@ class Verbs:
         self._registry = registry
         self._renderer = renderer
         self._room = Room()
+        self._alike = Alike(registry)
         self._by_verb: Mapping[str, Callable[[Call], Awaitable[web.StreamResponse]]] = {
             "list": self.list,
             "watch": watches.serve,
@@ -149,8 +151,17 @@ class Verbs:
         return await self._room.write(call.user.name, lambda: self._create(call, raw, options))
 
     async def _create(self, call: Call, raw: bytes, options: WriteOptions) -> web.Response:
-        obj = await self._accepted(call, raw, options)
-        item = await create(self._registry, call.served, call.target.namespace, obj, options)
+        served, namespace = call.served, call.target.namespace
+        document = await decode_as(served.kind.kind, raw, call.request)
+        like = self._alike.likeness(served, namespace, document, raw, options)
+        item = None
+        if like is not None:
+            item = await self._alike.create(served, namespace, like, options)
+        if item is None:
+            obj = await self._accepted(call, document, raw, options)
+            item = await create(self._registry, served, namespace, obj, options)
+            if like is not None:
+                self._alike.learn(like, item, options.warnings)
         return await self.answer(call, item, 201)
 
     async def change(self, call: Call, part: Part = WHOLE) -> web.Response:
@@ -184,9 +195,10 @@ class Verbs:
         item = await patch(self._registry, call.served, call.place, wanted, options, part)
         return await self.answer(call, item)
 
-    async def _accepted(self, call: Call, raw: bytes, options: WriteOptions) -> JsonObject:
+    async def _accepted(
+        self, call: Call, document: Any, raw: bytes, options: WriteOptions
+    ) -> JsonObject:
         registry, kind = self._registry, call.served.kind
-        document = await decode_as(kind.kind, raw, call.request)
         return await registry.work(
             options, accept, registry.schema, kind, document, options, raw=raw
         )
@@ -195,7 +207,8 @@ class Verbs:
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
     ) -> web.Response:
         served = call.served
-        obj = await self._accepted(call, raw, options)
+        document = await decode_as(served.kind.kind, raw, call.request)
+        obj = await self._accepted(call, document, raw, options)
         require_name(obj, call.target.name)
         drop_repeated_owners(obj, options.warnings, admitted=False)
         current = served.cache.get(served.key(*call.place))

@@ -11,4 +11,4 @@ def tune_collector() -> None:
     No last collection before that: it would copy pages that a fork shares with its parent.
     """
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(10_000, 100, 50)

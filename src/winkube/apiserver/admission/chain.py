@@ -4,9 +4,9 @@ A step is in one list or in both: ``admit`` may change the candidate, ``validate
 upstream, the candidate is prepared and validated by its kind between the two.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from winkube.api.errors import ForbiddenError
 from winkube.api.kinds import Kind
@@ -76,13 +76,25 @@ class Admission:
 
 
 class Step(Protocol):
-    """May name the resources it is ``about`` (``deployments.apps``): others skip it."""
+    """May name the resources it is ``about`` (``deployments.apps``): others skip it.
+
+    It may also say what its word about a new pod depends on beside the request: ``sees`` is equal
+    as long as that is as it was, and None where the step has to be asked.
+    """
 
     async def admit(self, request: Admission) -> None: ...
 
 
 class Validator(Protocol):
     async def validate(self, request: Admission) -> None: ...
+
+
+Sight = Callable[[str, JsonObject, User], Hashable | None]
+NOTHING_SEEN: Final = ()
+
+
+def _blind(namespace: str, pod: JsonObject, user: User) -> None:
+    """Of a step that does not say what it sees."""
 
 
 class Chain:
@@ -97,6 +109,7 @@ class Chain:
         self._validating = tuple(validating)
         self._close = close
         self._by_resource: dict[str, tuple[tuple[Step, ...], tuple[Validator, ...]]] = {}
+        self._sights: dict[str, Sequence[Sight]] = {}
 
     async def admit(self, request: Admission) -> None:
         await _admit(self._steps(request.served)[0], request)
@@ -113,6 +126,23 @@ class Chain:
         for step in self._steps(request.served)[1]:
             if _asks(step):
                 await step.validate(request)
+
+    def world(
+        self, served: Served, namespace: str, pod: JsonObject, user: User
+    ) -> tuple[Hashable, ...] | None:
+        """What the steps see beside a new pod; None: they have to be asked."""
+        resource = served.kind.group_resource
+        sights = self._sights.get(resource)
+        if sights is None:
+            steps = dict.fromkeys(step for part in self._steps(served) for step in part)
+            sights = self._sights[resource] = [getattr(step, "sees", _blind) for step in steps]
+        seen: list[Hashable] = []
+        for sight in sights:
+            found = sight(namespace, pod, user)
+            if found is None:
+                return None
+            seen.append(found)
+        return tuple(seen)
 
     async def close(self) -> None:
         if self._close is not None:

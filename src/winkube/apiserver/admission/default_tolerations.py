@@ -1,8 +1,10 @@
 """Pods stay five minutes on a node that is not ready or reachable, unless they say otherwise."""
 
+from collections.abc import Hashable
 from typing import ClassVar, Final
 
-from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.chain import NOTHING_SEEN, Admission
+from winkube.apiserver.auth.user import User
 from winkube.base.types import JsonObject
 
 _SECONDS: Final = 300
@@ -11,6 +13,9 @@ _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachabl
 
 class DefaultTolerationSeconds:
     about: ClassVar = frozenset({"pods"})
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return NOTHING_SEEN
 
     async def admit(self, request: Admission) -> None:
         if not request.is_for("pods") or request.obj is None:

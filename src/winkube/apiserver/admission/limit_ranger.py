@@ -1,11 +1,12 @@
 """LimitRanges: defaults for containers that say nothing, and bounds for what the others say."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import ClassVar, Final
 
 from winkube.api.quota.amounts import ZERO, Amount, Amounts, amounts
 from winkube.api.quota.pod import container_amounts, spec_amounts
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -22,6 +23,9 @@ class LimitRanger:
 
     def __init__(self, resources: Resources) -> None:
         self._ranges = resources.core("limitranges")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return self._ranges.cache.changed
 
     async def admit(self, request: Admission) -> None:
         if request.served.kind.plural != _PODS:

@@ -1,10 +1,13 @@
 """Nothing is created in a namespace that is absent or going, and three namespaces stay."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from winkube.api.errors import Cause, ForbiddenError, NotFoundError
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
 
 IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
 # Asked in a namespace, not stored in one.
@@ -14,6 +17,10 @@ _REVIEWS: Final = frozenset({"localsubjectaccessreviews"})
 class NamespaceLifecycle:
     def __init__(self, resources: Resources) -> None:
         self._namespaces = resources.core("namespaces")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        item = self._namespaces.cache.get(self._namespaces.key("", namespace))
+        return None if item is None else item.revision
 
     async def admit(self, request: Admission) -> None:
         kind = request.served.kind

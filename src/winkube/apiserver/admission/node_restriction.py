@@ -5,6 +5,7 @@ are and which fields change. Fields are compared one by one where a node could f
 others decided about it: taints, labels of Kubernetes' domains, owners (CVE-2025-5187).
 """
 
+from collections.abc import Hashable
 from typing import Final
 
 from winkube.api.certificate_request import (
@@ -16,10 +17,10 @@ from winkube.api.certificate_request import (
 )
 from winkube.api.errors import ForbiddenError, NotFoundError
 from winkube.api.node_labels import is_kubelet_label
-from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.chain import NOTHING_SEEN, Admission
 from winkube.apiserver.auth.node import LEASE_NAMESPACE
 from winkube.apiserver.auth.references import references_of
-from winkube.apiserver.auth.user import node_of
+from winkube.apiserver.auth.user import User, node_of
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -40,6 +41,9 @@ _SOURCES: Final = {
 class NodeRestriction:
     def __init__(self, resources: Resources) -> None:
         self._nodes = resources.core("nodes")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return None if node_of(user) else NOTHING_SEEN
 
     async def admit(self, request: Admission) -> None:
         node = node_of(request.user)

@@ -1,9 +1,10 @@
 """A pod's priority is the number of its class; and there is one default class at most."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import ClassVar, Final
 
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
@@ -19,6 +20,9 @@ class Priority:
         self._classes = resources.find(_GROUP, "v1", "priorityclasses")
         # As of a revision of the classes.
         self._known: tuple[int, JsonObject | None] = (-1, None)
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return None if self._classes is None else self._classes.cache.changed
 
     async def admit(self, request: Admission) -> None:
         if not request.is_for("pods") or request.obj is None:

@@ -9,6 +9,7 @@ its charge gives it back, unless somebody has counted since: then the charge is 
 """
 
 import asyncio
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,7 +30,8 @@ from winkube.api.quota.amounts import (
 from winkube.api.quota.evaluators import Evaluator, evaluator_for
 from winkube.api.quota.pod import is_terminating
 from winkube.api.quota.scopes import attribute_classes
-from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.chain import NOTHING_SEEN, Admission
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.item import Item
 from winkube.apiserver.registry.update import modified
 from winkube.apiserver.served import Resources
@@ -80,6 +82,11 @@ class ResourceQuota:
         self._lines: dict[str, _Line] = {}
         # The last revision of each quota that we wrote: nobody else did since.
         self._written: dict[str, int] = {}
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        cache = self._quotas.cache
+        is_free = not len(cache) or not cache.items(self._quotas.folder(namespace))
+        return NOTHING_SEEN if is_free else None
 
     async def validate(self, request: Admission) -> None:
         if not len(self._quotas.cache) or not request.namespace or request.obj is None:

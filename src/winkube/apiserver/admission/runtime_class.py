@@ -1,10 +1,12 @@
 """A pod of a runtime class carries its overhead and goes where that class runs."""
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
 from winkube.api.errors import UnexplainedError
 from winkube.api.quota.amounts import amounts, equal
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -19,6 +21,9 @@ class RuntimeClass:
 
     def __init__(self, resources: Resources) -> None:
         self._classes = resources.find("node.k8s.io", "v1", "runtimeclasses")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return None if self._classes is None else self._classes.cache.changed
 
     async def admit(self, request: Admission) -> None:
         if request.operation != "CREATE" or request.subresource or request.obj is None:

@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import hashlib
+from collections.abc import Hashable
 from typing import ClassVar, Final
 
 from winkube.api.decode import clone
@@ -16,6 +17,7 @@ from winkube.apiserver.admission.mountable_secrets import (
     mirror_problem,
     secret_problem,
 )
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources
 from winkube.base.ids import SUFFIX_ALPHABET
@@ -37,6 +39,11 @@ class ServiceAccount:
 
     def __init__(self, resources: Resources) -> None:
         self._accounts = resources.core("serviceaccounts")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        name = (pod.get("spec") or {}).get("serviceAccountName") or _DEFAULT
+        item = self._accounts.cache.get(self._accounts.key(namespace, name))
+        return None if item is None else item.revision
 
     async def admit(self, request: Admission) -> None:
         if request.operation != "CREATE" or not request.is_for("pods") or request.obj is None:

@@ -4,12 +4,15 @@ Not one of upstream's steps: in a cluster without Windows nodes, and without the
 namespace, it says and does nothing.
 """
 
+from collections.abc import Hashable
 from typing import ClassVar
 
 from winkube.api.patch import json_patch
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.windows_world import StoredWorld
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Resources
+from winkube.base.types import JsonObject
 from winkube.rules.admission.answer import (
     ABOUT,
     NAMESPACES,
@@ -25,7 +28,12 @@ class WindowsRules:
 
     def __init__(self, resources: Resources, version: str) -> None:
         self._namespaces = resources.core("namespaces")
-        self._rules = WindowsAdmission(StoredWorld(resources, version))
+        self._world = StoredWorld(resources, version)
+        self._rules = WindowsAdmission(self._world)
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        item = self._namespaces.cache.get(self._namespaces.key("", namespace))
+        return None if item is None else (item.revision, self._world.sight())
 
     async def admit(self, request: Admission) -> None:
         obj = request.obj

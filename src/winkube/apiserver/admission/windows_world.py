@@ -3,7 +3,7 @@
 Nodes report often and change rarely: only what has changed since the last question is read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Final
 
 from winkube.api.errors import ExpiredError
@@ -34,6 +34,10 @@ class RuntimeClasses(Mapping[str, JsonObject]):
     def __init__(self, served: Served | None) -> None:
         self._served = served
 
+    @property
+    def changed(self) -> int:
+        return self._served.cache.changed if self._served else 0
+
     def __getitem__(self, name: str) -> JsonObject:
         item = self._item(name)
         if item is None:
@@ -55,14 +59,17 @@ class RuntimeClasses(Mapping[str, JsonObject]):
 
 class StoredWorld:
     def __init__(self, resources: Resources, version: str) -> None:
-        self.runtime_classes: Mapping[str, JsonObject] = RuntimeClasses(
-            resources.find("node.k8s.io", "v1", "runtimeclasses")
-        )
+        self._classes = RuntimeClasses(resources.find("node.k8s.io", "v1", "runtimeclasses"))
+        self.runtime_classes: Mapping[str, JsonObject] = self._classes
         self._nodes = resources.core("nodes").cache
         self._version = version
         self._known: dict[str, WindowsNode] = {}
         self._seen = -1
         self._cluster: Cluster | None = None
+
+    def sight(self) -> Hashable:
+        """Equal as long as everything here is as it was."""
+        return self.cluster(), self._classes.changed
 
     def cluster(self) -> Cluster:
         if self._catch_up() or self._cluster is None:

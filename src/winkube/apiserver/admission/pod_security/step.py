@@ -1,6 +1,6 @@
 """PodSecurity admission: refuses pods, warns about templates, and checks a namespace's labels."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import ClassVar, Final
 
 from winkube.api.errors import InvalidError
@@ -16,6 +16,7 @@ from winkube.apiserver.admission.pod_security.policy import (
     Standard,
     parse_policy,
 )
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -36,6 +37,10 @@ class PodSecurity:
     def __init__(self, resources: Resources) -> None:
         self._namespaces = resources.core("namespaces")
         self._pods = resources.core("pods")
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        item = self._namespaces.cache.get(self._namespaces.key("", namespace))
+        return None if item is None else item.revision
 
     async def validate(self, request: Admission) -> None:
         if request.operation not in ("CREATE", "UPDATE") or request.obj is None:

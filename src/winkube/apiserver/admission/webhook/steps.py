@@ -6,6 +6,7 @@ are asked again that want to be, when something changed after their turn.
 
 import asyncio
 import logging
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from winkube.api.decode import clone
 from winkube.api.errors import ApiError, InternalError, UndecodableError
 from winkube.api.patch import PatchFailedError, json_patch
 from winkube.api.schema import Schema
-from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.chain import NOTHING_SEEN, Admission
 from winkube.apiserver.admission.webhook.caller import Caller
 from winkube.apiserver.admission.webhook.hooks import Hook, Hooks
 from winkube.apiserver.admission.webhook.review import (
@@ -25,6 +26,7 @@ from winkube.apiserver.admission.webhook.review import (
     read_patch,
     to_review,
 )
+from winkube.apiserver.auth.user import User
 from winkube.apiserver.form.spoken import accept_options
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
@@ -77,6 +79,9 @@ class MutatingWebhooks:
     @property
     def asks_others(self) -> bool:
         return self._hooks.exist
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return None if self._hooks.exist else NOTHING_SEEN
 
     async def admit(self, request: Admission) -> None:
         concerned = self._hooks.concerned(request)
@@ -145,6 +150,9 @@ class ValidatingWebhooks:
     @property
     def asks_others(self) -> bool:
         return self._hooks.exist
+
+    def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
+        return None if self._hooks.exist else NOTHING_SEEN
 
     async def validate(self, request: Admission) -> None:
         concerned = self._hooks.concerned(request)
