@@ -27,6 +27,7 @@ from winkube.api.errors import (
 )
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
+from winkube.client.lean import LEAN
 from winkube.client.resource import Resource
 from winkube.client.rest import ApiClient
 
@@ -167,6 +168,7 @@ class Informer:
             label_selector=self._labels,
             field_selector=self._fields,
             resource_version=version,
+            lean=self.resource in LEAN,
         ) as events:
             async for kind, obj in events:
                 self._failures = 0

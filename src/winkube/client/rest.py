@@ -22,6 +22,7 @@ from winkube.base.types import JsonObject
 from winkube.client.config import ClientConfig
 from winkube.client.connection import Answer
 from winkube.client.errors import ClientError, TransportError
+from winkube.client.lean import read_lean
 from winkube.client.pool import Pool
 from winkube.client.resource import Resource
 from winkube.client.stream import EventStream, WatchEvent, transport_errors
@@ -187,8 +188,12 @@ class ApiClient:
         label_selector: str | None = None,
         field_selector: str | None = None,
         resource_version: str,
+        lean: bool = False,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        """Events after ``resource_version``, bookmarks included; an ERROR event raises."""
+        """Events after ``resource_version``, bookmarks included; an ERROR event raises.
+
+        ``lean`` leaves out what ``winkube.client.lean`` does.
+        """
         seconds = WATCH_SECONDS + random.randrange(WATCH_SECONDS)
         query = {
             "watch": "true",
@@ -205,7 +210,8 @@ class ApiClient:
                 stream = await stack.enter_async_context(opening)
                 if stream.response.status != HTTPStatus.OK:
                     raise _failure(stream.response.status, await stream.body())
-            yield EventStream(aiter(stream), self.config.server)
+            read = read_lean if lean else orjson.loads
+            yield EventStream(aiter(stream), self.config.server, read)
 
     def _opened(self) -> Pool:
         if self._pool is None:

@@ -4,9 +4,9 @@ Classes, not generators: an abandoned iterator then leaves nothing to finalise.
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -52,9 +52,15 @@ class LineStream:
 class EventStream:
     """Iterate over the events of one watch response; an ERROR event raises what it carries."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], server: str) -> None:
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        server: str,
+        read: Callable[[bytes], Any] = orjson.loads,
+    ) -> None:
         self._lines = LineStream(chunks)
         self._server = server
+        self._read = read
         self._ready: deque[bytes] = deque()
 
     def __aiter__(self) -> "EventStream":
@@ -68,10 +74,10 @@ class EventStream:
 
     def _parse(self, line: bytes) -> WatchEvent:
         try:
-            document = orjson.loads(line)
+            document = self._read(line)
             event = WatchEvent(document["type"], document["object"])
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            if event.type == "ERROR":
+                raise from_status(orjson.loads(line)["object"])
+        except (ValueError, KeyError, TypeError) as error:
             raise TransportError(self._server, "not a watch event") from error
-        if event.type == "ERROR":
-            raise from_status(event.object)
         return event

@@ -278,6 +278,7 @@ class FakeApi(ApiClient):
         label_selector: str | None = None,
         field_selector: str | None = None,
         resource_version: str,
+        lean: bool = False,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         matches = matcher(resource, namespace, label_selector, field_selector)
         yield _Watch(self, resource, matches, int(resource_version))

@@ -74,6 +74,7 @@ class FaultyClient(ApiClient):
         label_selector: str | None = None,
         field_selector: str | None = None,
         resource_version: str,
+        lean: bool = False,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         async with super().watch(
             resource,
@@ -81,6 +82,7 @@ class FaultyClient(ApiClient):
             label_selector=label_selector,
             field_selector=field_selector,
             resource_version=resource_version,
+            lean=lean,
         ) as events:
             yield self._disturbed(events)
 

@@ -3,14 +3,18 @@
 import random
 from typing import Any
 
+import orjson
 import pytest
 
 from winkube.api.decode import clone
 from winkube.api.fields import check_fields
-from winkube.api.kinds import served_kinds
+from winkube.api.kinds import Kind, served_kinds
 from winkube.api.roundtrip import round_trip
 from winkube.api.schema import load_schema
-from winkube.apiserver.registry.plain import is_plain
+from winkube.apiserver.auth.user import ANONYMOUS
+from winkube.apiserver.options import WriteOptions
+from winkube.apiserver.registry.accept import accept
+from winkube.apiserver.registry.plain import is_plain, is_plain_binding
 
 SCHEMA = load_schema()
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
@@ -50,3 +54,37 @@ def test_what_a_controller_writes_is_plain() -> None:
     assert is_plain({"metadata": metadata, "spec": {}})
     assert not is_plain({"metadata": {**metadata, "creationTimestamp": None}, "spec": {}})
     assert not is_plain({"metadata": metadata, "spec": {}, "more": 1})
+
+
+BINDING = {
+    "apiVersion": "v1",
+    "kind": "Binding",
+    "metadata": {"name": "p", "namespace": "n", "uid": "u"},
+    "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_plain_bindings_are_accepted_as_they_are(seed: int) -> None:
+    chance = random.Random(seed)
+    kind = Kind("", "v1", "Binding", "pods", "pod", True)
+    plain = 0
+    for _ in range(200):
+        obj: Any = clone(BINDING)
+        part = chance.choice([obj, obj["metadata"], obj["target"]])
+        for field in chance.sample([*part, "labels", "fieldPath", "unknown"], chance.randint(0, 2)):
+            part[field] = chance.choice(VALUES)
+        if not is_plain_binding(obj):
+            continue
+        plain += 1
+        options = WriteOptions(ANONYMOUS)
+        accepted = accept(SCHEMA, kind, clone(obj), options, raw=orjson.dumps(obj))
+        assert accepted == obj
+        assert not options.warnings
+    assert plain
+
+
+def test_the_schedulers_binding_is_plain() -> None:
+    assert is_plain_binding(BINDING)
+    assert not is_plain_binding({**BINDING, "metadata": None})
+    assert not is_plain_binding({**BINDING, "kind": "Pod"})

@@ -11,6 +11,9 @@ from winkube.base.types import JsonObject
 _SECTIONS: Final = frozenset({"kind", "apiVersion", "metadata", "spec"})
 _TEXTS: Final = frozenset({"name", "generateName", "namespace"})
 _MAPS: Final = frozenset({"labels", "annotations"})
+_BINDING: Final = frozenset({"kind", "apiVersion", "metadata", "target"})
+_BINDING_TEXTS: Final = _TEXTS | {"uid"}
+_TARGET_TEXTS: Final = frozenset({"apiVersion", "kind", "name"})
 _OWNER_TEXTS: Final = frozenset({"apiVersion", "kind", "name", "uid"})
 _OWNER_MARKS: Final = frozenset({"controller", "blockOwnerDeletion"})
 
@@ -19,6 +22,22 @@ def is_plain(obj: JsonObject) -> bool:
     """Whether everything beside the spec is as a check and a round trip would leave it."""
     metadata = obj.get("metadata")
     return obj.keys() <= _SECTIONS and type(metadata) is dict and _is_plain_metadata(metadata)
+
+
+def is_plain_binding(obj: JsonObject) -> bool:
+    """As ``is_plain``, of the word of a scheduler."""
+    return (
+        obj.keys() == _BINDING
+        and (obj["apiVersion"], obj["kind"]) == ("v1", "Binding")
+        and _are_texts(obj["metadata"], _BINDING_TEXTS)
+        and _are_texts(obj["target"], _TARGET_TEXTS)
+    )
+
+
+def _are_texts(part: object, known: frozenset[str]) -> bool:
+    return type(part) is dict and all(
+        key in known and type(value) is str and value != "" for key, value in part.items()
+    )
 
 
 def _is_plain_metadata(metadata: JsonObject) -> bool:
