@@ -188,7 +188,7 @@ def _check_managers(entries: Iterable[JsonObject], problems: Problems) -> None:
     for index, entry in enumerate(entries):
         path, manager = f"metadata.managedFields[{index}]", entry.get("manager") or ""
         check_manager(manager, f"{path}.manager", problems)
-        if len(entry.get("subresource") or "") > _MAX_PART:
+        if len((entry.get("subresource") or "").encode()) > _MAX_PART:
             problems.too_long(f"{path}.subresource", _MAX_PART)
 
 

@@ -65,5 +65,5 @@ def renew_note(obj: JsonObject, wanted: JsonObject) -> None:
     text = web_safe(orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode())
     annotations = obj["metadata"]["annotations"] = {**obj["metadata"]["annotations"]}
     annotations[_NOTE] = f"{text}\n"
-    if sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_NOTES:
+    if sum(len(text.encode()) for text in (*annotations, *annotations.values())) > _MAX_NOTES:
         del annotations[_NOTE]

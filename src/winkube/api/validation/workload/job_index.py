@@ -1,6 +1,7 @@
 """Indexes of a job's pods as its status tells them: "0,3-5" (upstream: apis/batch/validation)."""
 
 import re
+from collections import deque
 from typing import Final
 
 from winkube.api.go_text import quoted
@@ -29,13 +30,13 @@ def overlap_fault(completed: str, failed: str, completions: int) -> str:
         (first, last), (start, end) = one[0], other[0]
         if first <= end and start <= last:
             return f"failedIndexes and completedIndexes overlap at index: {max(first, start)}"
-        (one if first <= start else other).pop(0)
+        (one if first <= start else other).popleft()
     return ""
 
 
-def _intervals(text: str, completions: int) -> list[Interval]:
+def _intervals(text: str, completions: int) -> deque[Interval]:
     parsed = [_parse_interval(part, completions) for part in text.split(",")] if text else []
-    return [interval for interval in parsed if not isinstance(interval, str)]
+    return deque(interval for interval in parsed if not isinstance(interval, str))
 
 
 def _parse_interval(text: str, completions: int) -> Interval | str:
