@@ -43,18 +43,22 @@ class Storage:
     def cache(self) -> Cache:
         return self._cache
 
-    async def create(self, served: Served, key: str, obj: JsonObject) -> Item | None:
+    async def create(
+        self, served: Served, key: str, obj: JsonObject, *, applied: bool = False
+    ) -> Item | None:
         """None when the name is taken."""
-        return await self.create_text(served, key, _text_of(obj))
+        return await self.create_text(served, key, _text_of(obj, applied=applied))
 
     async def create_text(self, served: Served, key: str, text: bytes) -> Item | None:
         """As ``create``; the text has ``MARK`` for its resourceVersion."""
         entry = await self._store.create(key, self._value(served, text))
         return None if entry is None else await self._settled(served, entry)
 
-    async def update(self, served: Served, old: Item, obj: JsonObject) -> Item | None:
+    async def update(
+        self, served: Served, old: Item, obj: JsonObject, *, applied: bool = False
+    ) -> Item | None:
         """None when somebody else wrote since ``old``."""
-        value = self._value(served, _text_of(obj))
+        value = self._value(served, _text_of(obj, applied=applied))
         entry = await self._store.update(old.key, value, Revision(old.revision))
         return None if entry is None else await self._settled(served, entry)
 
@@ -82,15 +86,18 @@ class Storage:
         return Item(entry.key, data, entry.modified, (namespace, name))
 
 
-def _text_of(obj: JsonObject) -> bytes:
+def _text_of(obj: JsonObject, *, applied: bool) -> bytes:
     obj["metadata"]["resourceVersion"] = MARK
-    return _encoded(type_first(obj))
+    return _encoded(type_first(obj), applied=applied)
 
 
-def _encoded(obj: JsonObject) -> bytes:
-    """What is too large for upstream's store is too large for ours; owners go before it fails."""
+def _encoded(obj: JsonObject, *, applied: bool) -> bytes:
+    """What is too large for upstream's store is too large for ours.
+
+    Owners go before it fails, unless somebody applied: without owners that means something else.
+    """
     data = orjson.dumps(obj)
-    if len(data) > _MAX_BYTES and obj["metadata"].pop("managedFields", None):
+    if not applied and len(data) > _MAX_BYTES and obj["metadata"].pop("managedFields", None):
         data = orjson.dumps(obj)
     if len(data) > _MAX_MESSAGE:
         fault = f"trying to send message larger than max ({len(data)} vs. {_MAX_MESSAGE})"

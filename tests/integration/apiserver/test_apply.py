@@ -110,3 +110,18 @@ def test_kubectl_diff_sees_the_difference(any_kubectl: Any, namespace: str) -> N
     assert done.returncode == 1, done.stderr
     assert "+  k: two" in done.stdout
     any_kubectl("delete", "configmap", "c", "-n", namespace)
+
+
+def test_owners_go_before_a_write_fails_but_not_of_what_is_applied(api: Any, space: str) -> None:
+    """Without owners an applier could not take back what it gave."""
+    root = f"/api/v1/namespaces/{space}/configmaps"
+    large: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    large["data"] = {f"{number:050}": "" for number in range(15_000)}
+    made = api("POST", root, {**large, "metadata": {"name": "made"}})
+    assert made.status == 201
+    assert "managedFields" not in made.body["metadata"]
+    wanted = {**large, "metadata": {"name": "applied"}}
+    query = f"{root}/applied?fieldManager=a"
+    refused = api("PATCH", query, wanted, Content_Type=APPLY)
+    assert refused.status == 500
+    assert refused.message == "etcdserver: request is too large"

@@ -168,4 +168,4 @@ async def _store(
         raise UnexplainedError("resourceVersion should not be set on objects to be created")
     if options.dry_run:
         return preview(None, served, obj)
-    return await registry.storage.create(served, key, obj)
+    return await registry.storage.create(served, key, obj, applied=options.applies)

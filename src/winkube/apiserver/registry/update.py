@@ -250,7 +250,7 @@ async def store_update(
         return await _remove(registry, served, old_item, new, options)
     if options.dry_run:
         return preview(old_item, served, new)
-    item = await registry.storage.update(served, old_item, new)
+    item = await registry.storage.update(served, old_item, new, applied=options.applies)
     if item is None:
         raise modified(served, old_item.name)
     return item
