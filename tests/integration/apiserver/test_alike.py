@@ -151,6 +151,20 @@ def test_keys_written_twice_are_noticed(series: Series) -> None:
     assert "duplicate field" in made.headers["Warning"]
 
 
+def test_numbers_spelt_in_another_way_are_noticed(series: Series) -> None:
+    """Though the text is as long: 1e3 is no 1k."""
+
+    def limited(name: str) -> Any:
+        resources = {"limits": {"cpu": 1000.0}}
+        return pod(name, initContainers=[{"name": "i", "image": "i", "resources": resources}])
+
+    series.learnt(limited)
+    raw = orjson.dumps(limited("pod-spelt")).replace(b"1000.0", b"1e3   ")
+    made, patterned = series.create(raw)
+    assert not patterned
+    assert made.body["spec"]["initContainers"][0]["resources"]["limits"] == {"cpu": "1e3"}
+
+
 def test_unknown_fields_are_told_every_time(series: Series) -> None:
     def misspelt(name: str) -> Any:
         return pod(name, hostnetwork=True)
@@ -258,6 +272,16 @@ def test_the_account_of_the_moment_counts(series: Series, api: Any) -> None:
     assert api("PATCH", f"{series.path}/serviceaccounts/default", secrets, **kind).status == 200
     made, _ = series.create(pod("pod-after"))
     assert made.body["spec"]["imagePullSecrets"] == [{"name": "s"}]
+
+
+def test_an_account_under_its_name_of_old_has_to_exist(series: Series, api: Any) -> None:
+    accounts = f"{series.path}/serviceaccounts"
+    assert api("POST", accounts, {"metadata": {"name": "x"}}).status == 201
+    series.learnt(lambda name: pod(name, serviceAccount="x"))
+    assert api("DELETE", f"{accounts}/x").status == 200
+    refused, _ = series.create(pod("pod-after", serviceAccount="x"))
+    assert refused.status == 403
+    assert 'serviceaccount "x" not found' in refused.message
 
 
 @pytest.fixture

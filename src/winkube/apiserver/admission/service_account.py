@@ -41,7 +41,9 @@ class ServiceAccount:
         self._accounts = resources.core("serviceaccounts")
 
     def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
-        name = (pod.get("spec") or {}).get("serviceAccountName") or _DEFAULT
+        spec = pod.get("spec") or {}
+        # The second is its name of old, which clients may still use instead.
+        name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
         item = self._accounts.cache.get(self._accounts.key(namespace, name))
         return None if item is None else item.revision
 
