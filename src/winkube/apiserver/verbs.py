@@ -39,7 +39,8 @@ from winkube.apiserver.registry.update import (
     Part,
     check_version,
     require_identity,
-    require_name,
+    require_place,
+    require_uid,
     update,
 )
 from winkube.apiserver.render import Renderer
@@ -209,7 +210,7 @@ class Verbs:
         served = call.served
         document = await decode_as(served.kind.kind, raw, call.request)
         obj = await self._accepted(call, document, raw, options)
-        require_name(obj, call.target.name)
+        require_place(obj, call.place)
         drop_repeated_owners(obj, options.warnings, admitted=False)
         current = served.cache.get(served.key(*call.place))
         if current is None:
@@ -223,6 +224,9 @@ class Verbs:
     ) -> web.Response:
         if part.name or not put_creates(call.served.kind):
             raise not_found(call.served, call.target.name)
+        uid = obj["metadata"].get("uid")
+        if uid:
+            require_uid(call.served, call.place, (uid, ""), dry_run=options.dry_run)
         item = await create(self._registry, call.served, call.target.namespace, obj, options)
         return await self.answer(call, item, 201)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from winkube.api.decode import clone
-from winkube.api.errors import BadRequestError, UndecodableError, UnexplainedError
+from winkube.api.errors import BadRequestError, ConflictError, UndecodableError, UnexplainedError
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name
 from winkube.api.schema import Schema, Shape
@@ -44,7 +44,13 @@ from winkube.apiserver.registry.core import Registry, check_name, not_found
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.forms import changes_by_version, form_shape
 from winkube.apiserver.registry.turns import ATTEMPTS
-from winkube.apiserver.registry.update import ModifiedError, Part, require_name, served_form, update
+from winkube.apiserver.registry.update import (
+    ModifiedError,
+    Part,
+    require_place,
+    served_form,
+    update,
+)
 from winkube.apiserver.served import Served
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
@@ -72,9 +78,7 @@ async def apply(
 ) -> tuple[Item, bool]:
     """The object and whether it is new."""
     check_name(place[1])
-    wish = await registry.work(
-        options, read_wish, registry.schema, served.kind, document, place[1], options
-    )
+    wish = await registry.work(options, read_wish, registry.schema, served.kind, document, options)
     key = served.key(*place)
     for attempt in range(ATTEMPTS):
         async with registry.turns.take(key, attempt):
@@ -85,7 +89,7 @@ async def apply(
                 return await _create(registry, served, place, wish, options), True
             live = await registry.work(options, served_form, served, item)
             new = await registry.work(options, granted, registry, wish, live, options, part.name)
-            require_name(new, place[1])
+            require_place(new, place)
             try:
                 return await update(registry, served, item, new, options, part), False
             except ModifiedError:
@@ -94,7 +98,7 @@ async def apply(
     raise AssertionError("the loop returns or raises")
 
 
-def read_wish(schema: Schema, kind: Kind, document: Any, name: str, options: WriteOptions) -> Wish:
+def read_wish(schema: Schema, kind: Kind, document: Any, options: WriteOptions) -> Wish:
     where = f"({_place(document)}; {_gvk(kind)})"
     document = {} if document is None else document
     if not isinstance(document, dict):
@@ -110,7 +114,8 @@ def read_wish(schema: Schema, kind: Kind, document: Any, name: str, options: Wri
     if isinstance(metadata, dict) and _are_entries(metadata.get("managedFields")):
         raise BadRequestError("metadata.managedFields must be nil")
     _check(schema, kind, document)
-    _complete_name(document, name)
+    if metadata is None:
+        document["metadata"] = {}
     _check_repeated(document, options)
     return Wish(kind, {**document}, where)
 
@@ -146,13 +151,6 @@ def _unowned(kind: Kind, live: JsonObject, fault: str) -> UnexplainedError:
         "failed to create manager for existing fields: failed to convert new object "
         f"{where} to smd typed: {fault}"
     )
-
-
-def _complete_name(document: JsonObject, wanted: str) -> None:
-    """A name that is wrong is found out when the object is complete."""
-    if document.get("metadata") is None:
-        document["metadata"] = {}
-    document["metadata"].setdefault("name", wanted)
 
 
 def _check_repeated(document: JsonObject, options: WriteOptions) -> None:
@@ -214,7 +212,14 @@ async def _create(
     options: WriteOptions,
 ) -> Item:
     obj = await registry.work(options, _made, registry, wish, options)
-    require_name(obj, place[1])
+    uid = obj["metadata"].get("uid")
+    if uid:
+        cause = (
+            f"uid mismatch: the provided object specified uid {uid}, "
+            "and no existing object was found"
+        )
+        raise ConflictError.of(served.kind.plural, place[1], cause, group=served.kind.group)
+    require_place(obj, place)
     return await create(registry, served, place[0], obj, options)
 
 

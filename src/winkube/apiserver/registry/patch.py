@@ -30,7 +30,7 @@ from winkube.apiserver.registry.update import (
     WHOLE,
     ModifiedError,
     Part,
-    require_name,
+    require_place,
     served_form,
     update,
 )
@@ -140,7 +140,7 @@ async def patch(
             old = await registry.work(options, served_form, served, item)
             options.warnings.clear()
             new = await registry.work(options, patched, registry, served.kind, old, wanted, options)
-            require_name(new, item.name)
+            require_place(new, place)
             try:
                 return await update(registry, served, item, new, options, part)
             except ModifiedError:

@@ -184,26 +184,46 @@ def check_version(version: str, where: str = "") -> None:
 def require_identity(served: Served, new: JsonObject, item: Item, *, dry_run: bool = False) -> None:
     """Who replaces an object names it; a uid has to be the one it has."""
     metadata, kind = new["metadata"], served.kind
-    require_name(new, item.name)
+    require_place(new, (item.namespace, item.name))
     if needs_version(kind) and metadata.get("resourceVersion") in (None, "", "0"):
         problems = Problems()
         problems.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise InvalidError.of(kind.plural, item.name, problems.causes, group=kind.group)
     uid = metadata.get("uid")
-    current = item.load()["metadata"].get("uid") if uid else None
-    if uid != current and uid:
+    if uid:
+        current = item.load()["metadata"].get("uid") or ""
+        require_uid(served, (item.namespace, item.name), (uid, current), dry_run=dry_run)
+
+
+def require_uid(
+    served: Served, place: tuple[str, str], uids: tuple[str, str], *, dry_run: bool
+) -> None:
+    """The uid that is given is the one the object has; what is not there yet has none."""
+    given, current = uids
+    if given != current:
         # Of a trial the store is not asked, which would know its own prefix.
-        place = item.key.removeprefix("/registry") if dry_run else item.key
+        key = served.key(*place)
+        shown = key.removeprefix("/registry") if dry_run else key
         cause = (
-            f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0, "
+            f"StorageError: invalid object, Code: 4, Key: {shown}, ResourceVersion: 0, "
             "AdditionalErrorMsg: Precondition failed: "
-            f"UID in precondition: {uid}, UID in object meta: {current}"
+            f"UID in precondition: {given}, UID in object meta: {current}"
         )
-        raise ConflictError.of(kind.plural, item.name, cause, group=kind.group)
+        kind = served.kind
+        raise ConflictError.of(kind.plural, place[1], cause, group=kind.group)
+
+
+def require_place(new: JsonObject, place: tuple[str, str]) -> None:
+    """The object is the one that was asked for, by its namespace and then by its name."""
+    require_namespace(new, place[0])
+    require_name(new, place[1])
 
 
 def require_namespace(new: JsonObject, namespace: str) -> None:
-    if new["metadata"].get("namespace") not in (None, "", namespace):
+    """Objects that belong to no namespace lose what they say about one."""
+    if not namespace:
+        new["metadata"].pop("namespace", None)
+    elif new["metadata"].get("namespace") not in (None, "", namespace):
         raise BadRequestError(
             "the namespace of the provided object does not match the namespace sent on the request"
         )

@@ -32,8 +32,7 @@ from winkube.apiserver.registry.update import (
     ModifiedError,
     check_version,
     require_identity,
-    require_name,
-    require_namespace,
+    require_place,
     update,
 )
 from winkube.apiserver.render import encode
@@ -85,7 +84,7 @@ class Scale:
         if media == APPLY_PATCH:
             get(call.served, *call.place)
             document = await decode_applied(raw)
-            wish = read_wish(self._registry.schema, SCALE, document, call.target.name, options)
+            wish = read_wish(self._registry.schema, SCALE, document, options)
             return lambda live: _placed(
                 call, granted(self._registry, wish, live, options, _PART.name)
             )
@@ -169,8 +168,7 @@ def _check(served: Served, item: Item, scale: JsonObject) -> None:
 
 
 def _placed(call: Call, scale: JsonObject) -> JsonObject:
-    require_namespace(scale, call.target.namespace)
-    require_name(scale, call.target.name)
+    require_place(scale, call.place)
     return scale
 
 
