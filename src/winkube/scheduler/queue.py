@@ -7,7 +7,9 @@ would take it; it waits for an event that helps one of the rules that refused it
 
 Events are gathered for a moment and then shown to all parked pods at once. Pods that were refused
 by the same rules and have the same needs get the same answer, so a burst of events over many alike
-pods costs little. A pod whose victims are being sent away is *held*: it stays parked meanwhile.
+pods costs little. A pod is moved only by what happened after it was parked: what was before, its
+last try knew. A pod whose victims are being sent away is *held*: it stays parked meanwhile, and
+what happened meanwhile does not move it afterwards.
 """
 
 import asyncio
@@ -42,6 +44,8 @@ class Waiting:
     attempts: int = 0
     errors: int = 0
     parked: float = 0.0
+    # How many events it knew of when it was parked, or let go.
+    known_events: int = 0
     message: str = ""
     plugins: frozenset[str] = frozenset()
     # Where it is, by the number of its entry in a heap.
@@ -68,6 +72,7 @@ class SchedulingQueue:
         self._held: set[str] = set()
         self._sequence = 0
         self._events: list[ClusterEvent] = []
+        self._shown_events = 0
         self._moved = clock.monotonic()
         self._wake = asyncio.Event()
 
@@ -124,6 +129,7 @@ class SchedulingQueue:
             return
         entry.plugins = plugins
         entry.parked = entry.added = self._clock.monotonic()
+        entry.known_events = self._event_count
         if plugins:
             entry.errors = 0
             self._parked.add(entry)
@@ -149,11 +155,19 @@ class SchedulingQueue:
         """Its victims are on their way; try it at once if no event will tell of their going."""
         self._held.discard(uid)
         entry = self._entries.get(key)
-        if try_now and entry is not None and entry.pod.uid == uid and key in self._parked:
+        if entry is None or entry.pod.uid != uid:
+            return
+        entry.known_events = self._event_count
+        if try_now and key in self._parked:
             self._parked.discard(key)
             self._activate(entry)
 
     # -- events
+
+    @property
+    def _event_count(self) -> int:
+        """How many have been gathered, shown or not."""
+        return self._shown_events + len(self._events)
 
     def happened(self, event: ClusterEvent) -> None:
         """Something changed that may help parked pods."""
@@ -223,17 +237,29 @@ class SchedulingQueue:
             self._unpark_old(now)
 
     def _show_events(self) -> None:
-        events, self._events = self._events, []
+        events, first = self._events, self._shown_events
+        self._events, self._shown_events = [], first + len(events)
         asked = 0
         for group in self._parked.groups():
             free = [entry for entry in group if entry.pod.uid not in self._held]
             if not free:
                 continue
             asked += len(events)
-            if asked > MOST_QUESTIONS or any(self._hint(event, free[0]) for event in events):
-                for entry in free:
+            last = first + len(events) if asked > MOST_QUESTIONS else self._last_help(free, events)
+            for entry in free:
+                if entry.known_events < last:
                     self._parked.discard(entry.pod.key)
                     self._back_off(entry)
+
+    def _last_help(self, alike: list[Waiting], events: list[ClusterEvent]) -> int:
+        """The number of the last event that helps pods alike; none helps who knew it already."""
+        oldest = min(entry.known_events for entry in alike)
+        for number, event in zip(itertools.count(self._shown_events, -1), reversed(events)):
+            if number <= oldest:
+                break
+            if self._hint(event, alike[0]):
+                return number
+        return 0
 
     def _unpark_old(self, now: float) -> None:
         oldest = self._parked.oldest()

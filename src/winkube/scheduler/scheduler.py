@@ -186,10 +186,10 @@ class _Session:
             # They have to yield to this one now, so their promise is worth nothing.
             self._world.nominate(each, "")
             await self._writer.forget_node(each)
-        went = await self._writer.evict(
+        told = await self._writer.evict(
             pod, node, victims, lambda: self._queue.release(pod.key, pod.uid)
         )
-        if not went:
+        if not told:
             self._queue.release(pod.key, pod.uid, try_now=True)
 
     # -- bindings

@@ -6,6 +6,7 @@ Requests run beside the decisions, a bounded number at once; namespaces take tur
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from enum import Enum, auto
 from typing import Final
 
 from winkube.aio.fair import FairQueue
@@ -30,6 +31,14 @@ _AHEAD: Final = 8
 
 Effect = Callable[[], Awaitable[None]]
 log = logging.getLogger(__name__)
+
+
+class Eviction(Enum):
+    """What became of the wish to send a pod away."""
+
+    DONE = auto()
+    NEEDLESS = auto()
+    FAILED = auto()
 
 
 class Writer:
@@ -142,13 +151,13 @@ class Writer:
     async def evict(
         self, pod: PodInfo, node: str, victims: list[PodInfo], before_last: Callable[[], None]
     ) -> bool:
-        """Send the victims away; say whether any went.
+        """Send the victims away; say whether their going will tell when to try the pod again.
 
         ``before_last`` is called before the last goes: whoever waits for its going listens by then.
+        Nothing tells when none had to go any more; and one that could not be sent away stays.
         """
-        gone = False
         limit = asyncio.Semaphore(_EVICTORS)
-        done: list[bool] = []
+        done: list[Eviction] = []
 
         async def one(victim: PodInfo) -> None:
             async with limit:
@@ -158,23 +167,23 @@ class Writer:
             for victim in victims[:-1]:
                 group.create_task(one(victim))
         before_last()
-        gone = await self._evict(pod, node, victims[-1])
-        return gone or any(done)
+        done.append(await self._evict(pod, node, victims[-1]))
+        return Eviction.FAILED not in done and Eviction.DONE in done
 
-    async def _evict(self, pod: PodInfo, node: str, victim: PodInfo) -> bool:
+    async def _evict(self, pod: PodInfo, node: str, victim: PodInfo) -> Eviction:
         message = f"{pod.scheduler}: preempting to accommodate a higher priority pod"
         wanted = ("DisruptionTarget", "True", "PreemptionByScheduler", message)
         status = (self._find(victim.key) or {}).get("status") or {}
         condition = self._condition(status, wanted, victim.generation)
         if condition is not None and not await self._patch(victim, {"conditions": [condition]}):
-            return False
+            return Eviction.FAILED
         try:
             await self._client.delete(PODS, victim.name, namespace=victim.namespace)
         except NotFoundError:
-            return False
+            return Eviction.NEEDLESS
         except (ApiError, TransportError) as error:
             log.warning("victim not deleted", extra={"pod": victim.key, "error": str(error)})
-            return False
+            return Eviction.FAILED
         note = f"Preempted by pod {pod.uid} on node {node}"
         self._recorder.record(victim, _PREEMPTED, note, controller=pod.scheduler, related=pod)
-        return True
+        return Eviction.DONE

@@ -109,6 +109,40 @@ def test_held_pod_waits_until_it_is_released() -> None:
     assert names(waiting) == ["p"]
 
 
+def test_a_pod_is_moved_by_what_happened_after_its_try_alone() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("early"))
+    assert names(waiting) == ["early"]
+    clock.advance(5)
+    waiting.happened(EVENT)
+    assert names(waiting) == ["early"]
+    waiting.happened(EVENT)
+    waiting.add(pod("late"))
+    # Not shown yet: the events before were a moment ago.
+    assert names(waiting) == ["late"]
+    clock.advance(5)
+    assert names(waiting) == ["early"]
+    waiting.happened(EVENT)
+    clock.advance(5)
+    assert sorted(names(waiting)) == ["early", "late"]
+
+
+def test_what_happened_while_a_pod_was_held_does_not_move_it_later() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    waiting.add(pod("p"))
+    assert names(waiting) == ["p"]
+    waiting.hold("p")
+    waiting.happened(EVENT)
+    waiting.release("default/p", "p")
+    clock.advance(5)
+    assert names(waiting) == []
+    clock.advance(1)
+    waiting.happened(EVENT)
+    assert names(waiting) == ["p"]
+
+
 def test_parked_pod_is_tried_again_after_a_long_while() -> None:
     clock = FakeClock()
     waiting = queue(clock)

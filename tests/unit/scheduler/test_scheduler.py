@@ -1,8 +1,9 @@
 from pathlib import Path
+from typing import Any
 
 from winkube.api.errors import InternalError
 from winkube.base.types import JsonObject
-from winkube.client.resource import NODES, PODS
+from winkube.client.resource import NODES, PODS, Resource
 from winkube.scheduler.config import SchedulerConfig
 from winkube.scheduler.recorder import EVENTS
 from winkube.scheduler.scheduler import Scheduler
@@ -148,6 +149,31 @@ async def test_victim_that_cannot_be_deleted_is_tried_again() -> None:
         await scheduler.ready.wait()
         api.fail_next(*(InternalError("down") for _ in range(6)))
         api.seed(PODS, pod("vip", cpu="2", priority=10))
+        await eventually(lambda: node_of(api, "vip") == "n")
+
+
+class StubbornApi(FakeApi):
+    """A pod of this name cannot be deleted, once."""
+
+    stubborn = ""
+
+    async def delete(self, resource: Resource, name: str, **asked: Any) -> JsonObject:
+        if name == self.stubborn:
+            self.stubborn = ""
+            raise InternalError("down")
+        return await super().delete(resource, name, **asked)
+
+
+async def test_one_of_two_victims_that_cannot_be_deleted_is_tried_again() -> None:
+    api = StubbornApi()
+    api.seed(NODES, node("n"))
+    for name, start in (("old", "2025-01-01T00:00:00Z"), ("young", "2025-02-01T00:00:00Z")):
+        low = pod(name, cpu="1", nodeName="n", terminationGracePeriodSeconds=0)
+        api.seed(PODS, {**low, "status": {"startTime": start}})
+    # The last to be sent away: that the other one went tells nothing.
+    api.stubborn = "young"
+    async with running(Scheduler(api, CONFIG).run()):
+        await api.create(PODS, pod("vip", cpu="2", priority=10))
         await eventually(lambda: node_of(api, "vip") == "n")
 
 

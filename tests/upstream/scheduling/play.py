@@ -27,10 +27,7 @@ from winkube.testing.tasks import running
 
 Json = Any
 DATA: Final = Path(__file__).parents[2] / "data" / "upstream" / "scheduling.json"
-_BETWEEN: Final = (
-    "not eligible due to a terminating pod on the nominated node",
-    "untolerated taint {node.kubernetes.io/not-ready",
-)
+_BETWEEN: Final = "untolerated taint {node.kubernetes.io/not-ready"
 
 
 def recorded() -> dict[str, Json]:
@@ -114,11 +111,11 @@ def all_differences(ours: Mapping[str, Json], upstream: Mapping[str, Json]) -> d
 
 
 def _lasting(events: list[Json]) -> list[Json]:
-    """Without what is said only when an attempt falls between two things that belong together.
+    """Without what is said only when an attempt falls between the two writes of a new node.
 
-    The ends of two victims; and the coming of a node and its being ready, which are two writes.
+    It comes, and then it is ready.
     """
-    return [event for event in events if not any(each in str(event) for each in _BETWEEN)]
+    return [event for event in events if _BETWEEN not in str(event)]
 
 
 def main() -> None:

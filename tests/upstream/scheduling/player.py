@@ -7,7 +7,6 @@ times, how often an event was seen.
 
 import asyncio
 import functools
-import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -46,12 +45,6 @@ RESOURCES: Final = {
     "PersistentVolumeClaim": PERSISTENTVOLUMECLAIMS,
     "PersistentVolume": PERSISTENTVOLUMES,
 }
-# Told by an attempt that falls between the choice of a victim and its end; whether one does depends
-# on when the last changes are heard of, which is not what is compared.
-_BETWEEN: Final = re.compile(
-    r" no new claims to deallocate, preemption: "
-    r"not eligible due to a terminating pod on the nominated node\.$"
-)
 PROBE_SECONDS: Final = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 PROBE: Final = {
     "metadata": {"generateName": "probe-"},
@@ -346,8 +339,7 @@ def _sight(pod: Json) -> Json:
     status = pod.get("status") or {}
     found: Json = {
         "conditions": [
-            {k: each.get(k) for k in ("type", "status", "reason", "observedGeneration")}
-            | {"message": _BETWEEN.sub("", each.get("message") or "") or each.get("message")}
+            {k: each.get(k) for k in ("type", "status", "reason", "message", "observedGeneration")}
             for each in status.get("conditions") or ()
         ],
         "nominated": status.get("nominatedNodeName"),
