@@ -13,6 +13,8 @@ import pytest
 import uvloop
 from aiohttp import web
 
+from winkube.testing.http_client import http_session
+
 
 async def _endless_page(request: web.BaseRequest, notes: list[str]) -> web.StreamResponse:
     """More than anybody would change, and no end while somebody listens."""
@@ -184,7 +186,7 @@ async def test_a_log_comes_as_messages_to_a_websocket(
 ) -> None:
     url = f"{server.url}{pod}/log?container=a&follow=true"
     async with (
-        aiohttp.ClientSession() as session,
+        http_session() as session,
         session.ws_connect(url, ssl=server.ssl_context(), protocols=(protocol,)) as socket,
     ):
         assert socket.protocol == protocol
@@ -193,7 +195,7 @@ async def test_a_log_comes_as_messages_to_a_websocket(
 
 async def test_a_websocket_of_another_protocol_is_refused(server: Any, pod: str) -> None:
     url = f"{server.url}{pod}/log?container=a"
-    async with aiohttp.ClientSession() as session:
+    async with http_session() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await session.ws_connect(url, ssl=server.ssl_context(), protocols=("other",))
     assert refused.value.status == 400

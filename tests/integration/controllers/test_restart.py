@@ -36,7 +36,7 @@ async def server(folder: Path, port: int, client: ApiClient) -> AsyncIterator[No
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(folder, port))
     process.start()
     try:
-        await until(lambda: answers(client), 30)
+        await until(lambda: answers(client))
         yield
     finally:
         process.kill()
@@ -73,12 +73,12 @@ async def test_work_goes_on_after_the_server_is_killed(tmp_path: Path) -> None:
             async with server(tmp_path, port, client):
                 await client.create(NODES, node("win-1"))
                 await client.create(DEPLOYMENTS, deployment(replicas=2), namespace="default")
-                await until(lambda: reaches(2, 0), 20)
+                await until(lambda: reaches(2, 0))
             async with server(tmp_path, port, client):
                 body = {"spec": {"replicas": 5}}
                 await client.patch(DEPLOYMENTS, "iis", body, namespace="default")
-                await until(lambda: reaches(5, 0), 20)
+                await until(lambda: reaches(5, 0))
             async with server(tmp_path, port, client):
                 body = {"spec": {"replicas": 1}}
                 await client.patch(DEPLOYMENTS, "iis", body, namespace="default")
-                await until(lambda: reaches(5, 4), 20)
+                await until(lambda: reaches(5, 4))

@@ -20,6 +20,7 @@ from winkube.client.resource import (
     SERVICES,
 )
 from winkube.client.rest import ApiClient
+from winkube.testing.http_client import http_session
 
 ROOT = "/apis/metrics.k8s.io/v1beta1"
 NAME = "v1beta1.metrics.k8s.io"
@@ -33,7 +34,7 @@ async def available(made: Stack, name: str = NAME) -> bool:
 async def fetch(made: Stack, path: str, **headers: str) -> tuple[int, JsonObject | str]:
     config = made.client_for("admin")
     async with (
-        aiohttp.ClientSession() as session,
+        http_session() as session,
         session.get(
             config.server + path, headers=headers, ssl=config.ssl_context() or True
         ) as answer,
@@ -221,7 +222,7 @@ async def _check_unsaid(made: Stack, seen: list[dict[str, list[str]]]) -> None:
     """A body of no named type is what the server behind takes for its own."""
     config, unsaid = made.client_for("admin"), ("Accept", "Content-Type", "User-Agent")
     async with (
-        aiohttp.ClientSession(skip_auto_headers=unsaid) as session,
+        http_session(skip_auto_headers=unsaid) as session,
         session.post(
             f"{config.server}/apis/custom.example/v1/things",
             data=b"{}",
@@ -261,7 +262,7 @@ async def test_the_metrics_server_lets_in_the_front_proxy_alone(
                 files = pair(tmp_path, certificate)
                 context.load_cert_chain(files.cert, files.key)
             url = f"https://127.0.0.1:{server.port}{ROOT}/nodes"
-            async with aiohttp.ClientSession() as session:
+            async with http_session() as session:
                 try:
                     async with session.get(url, headers=headers, ssl=context) as answer:
                         return answer.status
@@ -320,7 +321,7 @@ async def test_connections_may_become_another_protocol(
         config = made.client_for("admin")
         url = f"{config.server}/apis/custom.example/v1/namespaces/n/things/t/talk"
         async with (
-            aiohttp.ClientSession() as session,
+            http_session() as session,
             session.ws_connect(url, ssl=config.ssl_context() or True) as socket,
         ):
             await socket.send_str("hello")

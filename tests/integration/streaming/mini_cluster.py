@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import orjson
 import yarl
 from aiohttp import web
@@ -21,6 +20,7 @@ from winkube.base.types import JsonObject
 from winkube.kubelet.server.app import KubeletServer
 from winkube.kubelet.server.view import ContainerState, ContainerUsage, NodeUsage, Usage
 from winkube.runtime.streaming import StreamingServer
+from winkube.testing.http_client import http_session
 from winkube.wire import cri
 
 
@@ -170,7 +170,7 @@ class MiniApi:
         info = request.match_info
         url = self._kubelet / f"containerLogs/{info['namespace']}/{info['pod']}/{container}"
         async with (
-            aiohttp.ClientSession() as session,
+            http_session() as session,
             session.get(url.with_query(request.query), ssl=self._context) as answer,
         ):
             response = web.StreamResponse(status=answer.status)

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 import yarl
 
+from winkube.testing.http_client import http_session
 from winkube.wire import cri
 from winkube.wire.spdy import SpdyConnection
 from winkube.wire.upgrade import request_upgrade
@@ -57,7 +58,7 @@ async def test_bytes_that_are_no_frames_end_the_connection(cluster: Any) -> None
 async def test_request_without_upgrade_is_refused(cluster: Any) -> None:
     path = "/api/v1/namespaces/default/pods/web/exec?stdout=true&command=id"
     async with (
-        aiohttp.ClientSession() as session,
+        http_session() as session,
         session.post(cluster.url + path, ssl=trust(cluster)) as answer,
     ):
         assert answer.status == 400
@@ -103,7 +104,7 @@ async def test_kubelet_serves_administrators_only(
 ) -> None:
     for path in ("/healthz", "/pods", "/metrics", "/stats/summary"):
         async with (
-            aiohttp.ClientSession() as session,
+            http_session() as session,
             session.get(cluster.kubelet_url + path, ssl=trust(cluster, *client)) as answer,
         ):
             assert answer.status == status
@@ -114,7 +115,7 @@ async def test_certificate_of_a_stranger_is_refused(
 ) -> None:
     context = trust(cluster)
     context.load_cert_chain(*make_authority(tmp_path / "other").issue("root", "system:masters"))
-    async with aiohttp.ClientSession() as session:
+    async with http_session() as session:
         with pytest.raises(aiohttp.ClientError):
             await session.get(cluster.kubelet_url + "/healthz", ssl=context)
 

@@ -12,6 +12,7 @@ import yarl
 from tests.integration.streaming.local_backend import LocalBackend
 
 from winkube.runtime.streaming import StreamingServer, Streams
+from winkube.testing.http_client import http_session
 from winkube.wire import cri
 from winkube.wire.remotecommand import PROTOCOL_HEADER, V4, V5, Wanted
 from winkube.wire.remotecommand_spdy import open_session
@@ -45,7 +46,7 @@ async def test_every_server_speaks_websocket(cluster: Any, server: str) -> None:
     }
     async with (
         asyncio.timeout(20),
-        aiohttp.ClientSession() as session,
+        http_session() as session,
         session.ws_connect(urls[server], protocols=(V5,), ssl=trust(cluster)) as socket,
     ):
         assert socket.protocol == V5
@@ -115,7 +116,7 @@ async def test_session_cut_off_without_a_verdict_is_a_failure(cluster: Any) -> N
     url = f"{cluster.url}{EXEC}?command=sleep&command=600&stdout=1"
     async with (
         asyncio.timeout(20),
-        aiohttp.ClientSession() as session,
+        http_session() as session,
         session.ws_connect(url, protocols=(V4,), ssl=trust(cluster)) as socket,
     ):
         assert await socket.receive_bytes() == b"\1"
