@@ -3,6 +3,7 @@
 A body with a space in it is never compact, so such a pod always goes the long way.
 """
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,11 @@ import orjson
 import pytest
 from tests.integration.apiserver.conftest import Answer
 from tests.integration.apiserver.webhook_server import Configured, Webhook, deny
+from tests.upstream.fuzz_pod import LINUX_POD
+from tests.upstream.mutation import mutate
 
+from winkube.api.decode import clone
+from winkube.api.schema import load_schema
 from winkube.apiserver.registry import alike
 
 ENOUGH = 4  # noticed, kept, compared; the next one is made by the pattern
@@ -28,6 +33,14 @@ def pod(name: str, *, labels: Any = None, **spec: Any) -> dict[str, Any]:
         "metadata": {"name": name, "labels": own},
         "spec": {"containers": containers, **spec},
     }
+
+
+SCHEMA = load_schema()
+SAMPLES = (
+    pod("pod-x"),
+    pod("pod-x", volumes=[{"name": "v", "emptyDir": {}}], tolerations=[{"operator": "Exists"}]),
+    {"metadata": {"name": "pod-x"}, "spec": {**LINUX_POD}},
+)
 
 
 class Series:
@@ -312,3 +325,29 @@ def test_webhooks_are_asked_about_every_pod(
     assert configured("validating", hook.config("v", rules=[rule])).status == 201
     refused, _ = series.create(pod("pod-after"))
     assert "no pods today" in refused.message
+
+
+def _own_fields(body: Any) -> Any:
+    """An answer without what is each pod's own."""
+    text = orjson.dumps(body)
+    name = (body.get("metadata") or {}).get("name") or (body.get("details") or {}).get("name") or ""
+    return _OWN.sub(b"", text.replace(f'"{name}'.encode(), b'"') if name else text)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_pod_is_answered_the_same_again_and_again(series: Series, seed: int) -> None:
+    """Bodies right and wrong, each sent until a pattern would be used."""
+    choose, patterned = random.Random(seed), 0
+    for number in range(25):
+        body = mutate(choose, SCHEMA, ("", "v1", "Pod"), clone(choose.choice(SAMPLES)))
+        answers = []
+        for turn in range(ENOUGH + 1):
+            sent = clone(body)
+            metadata = sent.get("metadata") if isinstance(sent, dict) else None
+            if isinstance(metadata, dict) and "name" in metadata:
+                metadata["name"] = f"pod-{number}-{turn}"
+            answer, quick = series.create(sent)
+            patterned += quick
+            answers.append((answer.status, _own_fields(answer.body)))
+        assert len(set(answers)) == 1, (body, answers)
+    assert patterned
