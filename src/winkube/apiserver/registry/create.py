@@ -5,7 +5,6 @@ from typing import Final
 from winkube.api.app_armor import sync_profiles
 from winkube.api.errors import (
     AlreadyExistsError,
-    BadRequestError,
     InvalidError,
     UnexplainedError,
 )
@@ -23,6 +22,7 @@ from winkube.apiserver.registry.core import Registry, check_name, judged_group
 from winkube.apiserver.registry.hook import Finish, nothing_to_finish
 from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import label_job, prepare_create
+from winkube.apiserver.registry.update import require_namespace
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
@@ -38,7 +38,7 @@ async def create(
     registry: Registry, served: Served, namespace: str, obj: JsonObject, options: WriteOptions
 ) -> Item:
     metadata = obj["metadata"]
-    _place(served, namespace, metadata)
+    _place(served, namespace, obj)
     for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
     request = Admission(
@@ -114,16 +114,12 @@ def _exists(served: Served, metadata: JsonObject) -> AlreadyExistsError:
     return error
 
 
-def _place(served: Served, namespace: str, metadata: JsonObject) -> None:
+def _place(served: Served, namespace: str, obj: JsonObject) -> None:
     if served.kind.namespaced:
-        if metadata.get("namespace") not in (None, "", namespace):
-            raise BadRequestError(
-                "the namespace of the provided object does not match the namespace sent on the "
-                "request"
-            )
-        metadata["namespace"] = namespace
+        require_namespace(obj, namespace)
+        obj["metadata"]["namespace"] = namespace
     else:
-        metadata.pop("namespace", None)
+        obj["metadata"].pop("namespace", None)
 
 
 async def _complete(registry: Registry, request: Admission, options: WriteOptions) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-from winkube.api.errors import BadRequestError
 from winkube.api.roundtrip import as_given
 from winkube.apiserver.apply.managers import track_posted
 from winkube.apiserver.apply.owner import author
@@ -14,11 +13,12 @@ from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.plain import is_plain_binding
+from winkube.apiserver.registry.update import require_namespace
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 # Versions that are still spoken, though nothing else of theirs is served.
-_OLDER: Final = {"Eviction": "policy/v1beta1"}
+_OLDER: Final = {"Eviction": ("policy/v1beta1",)}
 # Parts whose answer is not the body: without webhooks nobody sees who wrote what of it.
 _ANSWERED: Final = frozenset({"binding", "eviction"})
 # To these a uid is a condition.
@@ -37,7 +37,7 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
     options.weight = len(raw)
     call.warnings = options.warnings
     document = await decode_as(kind.kind, raw, call.request)
-    if isinstance(document, dict) and document.get("apiVersion") == _OLDER.get(kind.kind):
+    if isinstance(document, dict) and document.get("apiVersion") in _OLDER.get(kind.kind, ()):
         document["apiVersion"] = kind.api_version
     if kind.kind == "Binding" and _is_known_binding(document, raw):
         obj: JsonObject = document
@@ -45,7 +45,7 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
         obj = await registry.work(
             options, accept, registry.schema, kind, document, options, raw=raw
         )
-    _place(call, obj["metadata"])
+    _place(call, obj)
     drop_repeated_owners(obj, options.warnings, admitted=False)
     definition = registry.schema.for_kind(kind.gvk)
     part = call.target.subresource
@@ -63,16 +63,13 @@ def _is_known_binding(document: Any, raw: bytes) -> bool:
     return is_plain and not may_repeat_keys(raw, document)
 
 
-def _place(call: Call, metadata: JsonObject) -> None:
-    namespace = call.target.namespace
+def _place(call: Call, obj: JsonObject) -> None:
+    namespace, metadata = call.target.namespace, obj["metadata"]
     if call.target.subresource not in _PRESERVING:
         for name in _SYSTEM_FIELDS:
             metadata.pop(name, None)
-    if namespace and metadata.get("namespace") not in (None, "", namespace):
-        raise BadRequestError(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
     if namespace:
+        require_namespace(obj, namespace)
         metadata["namespace"] = namespace
     else:
         metadata.pop("namespace", None)
