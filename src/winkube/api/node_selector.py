@@ -66,5 +66,30 @@ def tolerates(toleration: JsonObject, taint: JsonObject) -> bool:
     return bool(toleration.get("key")) and same
 
 
+class Tolerations:
+    """Many tolerations, asked about many taints: a look-up each, however many there are."""
+
+    def __init__(self, given: Iterable[JsonObject]) -> None:
+        self._said = frozenset(
+            (
+                each.get("key") or "",
+                each.get("effect") or "",
+                None if each.get("operator") == "Exists" else each.get("value") or "",
+            )
+            for each in given
+        )
+
+    def tolerate(self, taint: JsonObject) -> bool:
+        said = self._said
+        if not said:
+            return False
+        key, effect, value = taint["key"], taint.get("effect") or "", taint.get("value") or ""
+        # Without a key only the operator Exists means anything.
+        return any(
+            (key, each, None) in said or (key, each, value) in said or ("", each, None) in said
+            for each in (effect, "")
+        )
+
+
 def is_tolerated(tolerations: Iterable[JsonObject], taint: JsonObject) -> bool:
     return any(tolerates(toleration, taint) for toleration in tolerations)

@@ -4,6 +4,9 @@ So upstream orders them, too, and so a namespace that wants a few pods waits for
 million. Here only so many pods of one namespace and priority stand in the line at a time. The
 others wait behind it, the workloads of the namespace in turns, and join its end one by one: who
 comes with a few pods waits for a line that does not grow with what others want.
+
+A namespace whose pods take long to decide about steps aside once it is in debt: whoever is not goes
+first, whatever the priorities, and among debtors the one that owes least.
 """
 
 import heapq
@@ -11,6 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from winkube.aio.fair import Lines
+from winkube.scheduler.debt import Debts
 from winkube.scheduler.shape import Owner, PodInfo
 
 if TYPE_CHECKING:
@@ -31,6 +35,9 @@ class Active:
         self._behind: dict[Flow, Lines[Owner | None, tuple[int, Waiting]]] = {}
         # All pods that wait for a node, whether they are tried now or not.
         self._known: Counter[Flow] = Counter()
+        self.debts = Debts()
+        # Those of the line that let others go first, by namespace.
+        self._aside: dict[str, list[Rank]] = {}
 
     def know(self, pod: PodInfo) -> None:
         self._known[_flow(pod)] += 1
@@ -54,9 +61,10 @@ class Active:
 
     def pop(self, now: float) -> tuple[int, "Waiting"] | None:
         """The first, with the number it was pushed under."""
-        if not self._line:
+        rank = self._first(now)
+        if rank is None:
             return None
-        *_, number, entry = heapq.heappop(self._line)
+        *_, number, entry = rank
         flow = _flow(entry.pod)
         self._standing[flow] -= 1
         if not self._standing[flow]:
@@ -68,6 +76,24 @@ class Active:
                 del self._behind[flow]
             self._stand(flow, now, following, successor)
         return number, entry
+
+    def _first(self, now: float) -> Rank | None:
+        for namespace in [each for each in self._aside if not self.debts.is_indebted(each, now)]:
+            for rank in self._aside.pop(namespace):
+                heapq.heappush(self._line, rank)
+        while self._line:
+            rank = heapq.heappop(self._line)
+            namespace = rank[-1].pod.namespace
+            if not self.debts.is_indebted(namespace, now):
+                return rank
+            heapq.heappush(self._aside.setdefault(namespace, []), rank)
+        if not self._aside:
+            return None
+        least = min(self._aside, key=lambda namespace: self.debts.of(namespace, now))
+        rank = heapq.heappop(self._aside[least])
+        if not self._aside[least]:
+            del self._aside[least]
+        return rank
 
     def _stand(self, flow: Flow, since: float, number: int, entry: "Waiting") -> None:
         self._standing[flow] += 1

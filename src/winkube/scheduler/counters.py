@@ -6,15 +6,18 @@ decision ever walks pods.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.terms import SelectorIndex, Term
+from winkube.scheduler.term_index import TermIndex
+from winkube.scheduler.terms import Term
 
 REMEMBERED: Final = 4096
 
 Match = tuple[Term, ...]
+# Pods that no term can tell apart, each with its zone.
+Alike = Sequence[tuple[PodInfo, str]]
 
 
 def _no_labels(namespace: str) -> Mapping[str, str]:
@@ -40,8 +43,11 @@ class PodCounter:
         return (self._with_terminating or not pod.terminating) and self.matches(pod)
 
     def change(self, pod: PodInfo, sign: int, zone: str) -> None:
-        if not self.counts(pod):
-            return
+        if self.counts(pod):
+            self.count(pod, sign, zone)
+
+    def count(self, pod: PodInfo, sign: int, zone: str) -> None:
+        """Without asking whether it matches."""
         self.total += sign
         for places, place in ((self.by_node, pod.node), (self.by_zone, zone)):
             places[place] += sign
@@ -50,11 +56,11 @@ class PodCounter:
 
 
 class Counters:
-    def __init__(self, pods_about: Callable[[Term], Iterable[tuple[PodInfo, str]]]) -> None:
-        """``pods_about`` gives pods that might match a term, and the zone of each."""
+    def __init__(self, pods_about: Callable[[Term], Iterable[Alike]]) -> None:
+        """``pods_about`` gives pods that might match a term, in groups that do or do not."""
         self._pods_about = pods_about
         self._counters: OrderedDict[tuple[Match, bool], PodCounter] = OrderedDict()
-        self._index: SelectorIndex[PodCounter] = SelectorIndex()
+        self._index: TermIndex[PodCounter] = TermIndex()
 
     def of(self, terms: Match, *, with_terminating: bool = False) -> PodCounter:
         key = (terms, with_terminating)
@@ -63,12 +69,13 @@ class Counters:
             self._counters.move_to_end(key)
             return found
         found = self._counters[key] = PodCounter(terms, with_terminating=with_terminating)
-        for pod, zone in self._pods_about(terms[0]):
-            found.change(pod, 1, zone)
-        self._index.add(terms[0].selector, found)
+        for alike in self._pods_about(terms[0]):
+            for pod, zone in alike if found.counts(alike[0][0]) else ():
+                found.count(pod, 1, zone)
+        self._index.add(terms[0], found)
         if len(self._counters) > REMEMBERED:
             (old, _), counter = self._counters.popitem(last=False)
-            self._index.remove(old[0].selector, counter)
+            self._index.remove(old[0], counter)
         return found
 
     def rezone(self, pods: Iterable[PodInfo], old: str, new: str) -> None:
@@ -78,5 +85,5 @@ class Counters:
             self.change(pod, 1, new)
 
     def change(self, pod: PodInfo, sign: int, zone: str) -> None:
-        for counter in self._index.about(pod.labels):
+        for counter in self._index.about(pod.namespace, pod.labels, _no_labels):
             counter.change(pod, sign, zone)

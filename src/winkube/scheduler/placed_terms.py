@@ -5,11 +5,12 @@ counts as one) only draws others near or pushes them off a little.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final
 
 from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.terms import NamespaceLabels, SelectorIndex, Term
+from winkube.scheduler.term_index import TermIndex
+from winkube.scheduler.terms import NamespaceLabels, Term
 
 ANTI: Final = "anti-affinity"
 HARD: Final = "affinity"
@@ -31,10 +32,13 @@ class PlacedTerm:
 class PlacedTerms:
     def __init__(self) -> None:
         self._terms: dict[tuple[str, Term], PlacedTerm] = {}
-        self._anti: SelectorIndex[PlacedTerm] = SelectorIndex()
-        self._soft: SelectorIndex[PlacedTerm] = SelectorIndex()
+        self._anti: TermIndex[PlacedTerm] = TermIndex()
+        self._soft: TermIndex[PlacedTerm] = TermIndex()
+        self._version = 0
+        self._kept: dict[int, _Heard] = {}
 
     def change(self, pod: PodInfo, sign: int) -> None:
+        self._version += 1
         said = pod.terms
         groups = (
             (ANTI, said.anti_affinity),
@@ -51,27 +55,54 @@ class PlacedTerms:
         found = self._terms.get((kind, term))
         if found is None:
             found = self._terms[(kind, term)] = PlacedTerm(kind, term)
-            index.add(term.selector, found)
+            index.add(term, found)
         found.by_node[node] += sign
         if found.by_node[node] <= 0:
             del found.by_node[node]
         if not found.by_node:
             del self._terms[(kind, term)]
-            index.remove(term.selector, found)
+            index.remove(term, found)
 
     def against(self, pod: PodInfo, labels_of: NamespaceLabels) -> list[PlacedTerm]:
         """The terms of running pods that keep this pod at a distance."""
-        return _matching(self._anti.about(pod.labels), pod, labels_of)
+        return self._heard(self._anti, pod, labels_of) if self._anti else []
 
     def about(self, pod: PodInfo, labels_of: NamespaceLabels) -> list[PlacedTerm]:
         """The terms of running pods that would have this pod near them or away."""
-        return _matching(self._soft.about(pod.labels), pod, labels_of)
+        return self._heard(self._soft, pod, labels_of) if self._soft else []
+
+    def _heard(
+        self, index: TermIndex[PlacedTerm], pod: PodInfo, labels_of: NamespaceLabels
+    ) -> list[PlacedTerm]:
+        # One decision asks several times, and there may be many terms.
+        namespace = labels_of(pod.namespace)
+        kept = self._kept.get(id(index))
+        if kept is not None and kept.pod is pod and kept.is_fresh(self._version, namespace):
+            return kept.terms
+        found = [
+            each
+            for each in index.about(pod.namespace, pod.labels, labels_of)
+            if each.term.selector.matches(pod.labels)
+        ]
+        self._kept[id(index)] = _Heard(pod, self._version, namespace, found)
+        return found
 
     def __bool__(self) -> bool:
         return bool(self._terms)
 
 
-def _matching(
-    terms: Iterable[PlacedTerm], pod: PodInfo, labels_of: NamespaceLabels
-) -> list[PlacedTerm]:
-    return [each for each in terms if each.term.matches(pod, labels_of)]
+class _Heard:
+    """What was found for a pod last."""
+
+    __slots__ = ("_namespace", "_version", "pod", "terms")
+
+    def __init__(
+        self, pod: PodInfo, version: int, namespace: Mapping[str, str], terms: list[PlacedTerm]
+    ) -> None:
+        self.pod = pod
+        self.terms = terms
+        self._version = version
+        self._namespace = namespace
+
+    def is_fresh(self, version: int, namespace: Mapping[str, str]) -> bool:
+        return self._version == version and self._namespace == namespace

@@ -7,13 +7,12 @@ the pod still fits; who cannot come back is a victim. The picture is unchanged a
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.meta import namespace_of
-from winkube.api.selectors import LabelSelector, from_label_selector
-from winkube.base.types import JsonObject
+from winkube.scheduler.budget import Budget, BudgetCache, Budgets
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.diagnosis import NO_CLAIMS, Diagnosis, sentence
 from winkube.scheduler.node import NodeInfo
@@ -60,25 +59,6 @@ class Outcome:
     message: str = ""
 
 
-class Budget:
-    """A PodDisruptionBudget, and how many of its pods may still go."""
-
-    def __init__(self, obj: JsonObject) -> None:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        self.namespace = namespace_of(obj)
-        self.selector: LabelSelector = from_label_selector(spec.get("selector"))
-        self.allowed = int(status.get("disruptionsAllowed") or 0)
-        self._disrupted = status.get("disruptedPods") or {}
-
-    def covers(self, pod: PodInfo) -> bool:
-        return (
-            pod.namespace == self.namespace
-            and not self.selector.empty
-            and self.selector.matches(pod.labels)
-            and pod.name not in self._disrupted
-        )
-
-
 def _start(pod: PodInfo) -> float:
     """A pod that has not started yet is the youngest."""
     return math.inf if pod.start is None else pod.start
@@ -95,6 +75,7 @@ class Preemption:
         self._profile = profile
         self._world = world
         self._pick = pick
+        self._budgets = BudgetCache()
         self._kept: tuple[tuple[int, object], Outcome] | None = None
 
     def run(self, make_cycle: Callable[[], Cycle], pod: PodInfo, why: Diagnosis) -> Outcome:
@@ -149,7 +130,7 @@ class Preemption:
     def _try_nodes(
         self, cycle: Cycle, names: list[str]
     ) -> tuple[list[Candidate], dict[str, Refusal]]:
-        budgets = [Budget(each) for each in self._world.budgets()]
+        budgets = self._budgets.now(self._world.budgets())
         # The rules about node objects have passed, and no victim changes that.
         filters = [plugin for plugin in cycle.filters if not plugin.static]
         wanted = self._wanted(len(names))
@@ -174,7 +155,7 @@ class Preemption:
 
 
 def _victims_on(
-    cycle: Cycle, node: NodeInfo, filters: list[Plugin], budgets: list[Budget]
+    cycle: Cycle, node: NodeInfo, filters: list[Plugin], budgets: Budgets
 ) -> Candidate | Refusal:
     priority = cycle.pod.priority
     if not node.has_below(priority):
@@ -212,18 +193,17 @@ def _let_back(
     return away
 
 
-def _by_budget(pods: list[PodInfo], budgets: list[Budget]) -> tuple[list[PodInfo], list[PodInfo]]:
+def _by_budget(pods: list[PodInfo], budgets: Budgets) -> tuple[list[PodInfo], list[PodInfo]]:
     """Those whose going would violate a budget, and the rest, each in the order given."""
     if not budgets:
         return [], pods
-    left = [budget.allowed for budget in budgets]
+    gone: Counter[Budget] = Counter()
     violating: list[PodInfo] = []
     others: list[PodInfo] = []
     for pod in pods:
         violated = False
-        for number, budget in enumerate(budgets) if pod.labels else ():
-            if budget.covers(pod):
-                left[number] -= 1
-                violated |= left[number] < 0
+        for budget in budgets.about(pod):
+            gone[budget] += 1
+            violated |= gone[budget] > budget.allowed
         (violating if violated else others).append(pod)
     return violating, others

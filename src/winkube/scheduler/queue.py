@@ -123,6 +123,10 @@ class SchedulingQueue:
 
     # -- after a try
 
+    def spent(self, pod: PodInfo, seconds: float) -> None:
+        """The decision about the pod took this long: others may go before its namespace."""
+        self._active.debts.charge(pod.namespace, seconds, self._clock.monotonic())
+
     def park(self, entry: Waiting, plugins: frozenset[str] = frozenset()) -> None:
         """No node takes it now; without a rule that says so it is tried again after a while."""
         if self._entries.get(entry.pod.key) is not entry:
@@ -244,7 +248,7 @@ class SchedulingQueue:
             free = [entry for entry in group if entry.pod.uid not in self._held]
             if not free:
                 continue
-            asked += len(events)
+            asked += len(events) * free[0].pod.shape.demands
             last = first + len(events) if asked > MOST_QUESTIONS else self._last_help(free, events)
             for entry in free:
                 if entry.known_events < last:

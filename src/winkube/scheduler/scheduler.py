@@ -20,6 +20,7 @@ from winkube.client.leader import LeaderConfig, LeaderElector
 from winkube.client.rest import ApiClient
 from winkube.scheduler.config import SchedulerConfig
 from winkube.scheduler.decision import Decider
+from winkube.scheduler.diagnosis import Diagnosis
 from winkube.scheduler.events import ClusterEvent
 from winkube.scheduler.preemption import Outcome, Preemption
 from winkube.scheduler.profile import Profiles, default_profile, load_profiles
@@ -34,6 +35,9 @@ from winkube.scheduler.writer import ERROR, UNSCHEDULABLE, Writer
 log = logging.getLogger(__name__)
 
 _IN_A_ROW: Final = 8
+# Seconds of one decision after which everything else of the process has a moment, and how long.
+_LONG: Final = 0.005
+_PAUSE: Final = 0.05
 
 
 class Scheduler:
@@ -90,6 +94,7 @@ class _Session:
         self._queue = SchedulingQueue(clock, backoff, config.unschedulable_seconds, self._helps)
         self._watcher = Watcher(client, world, self._queue, known)
         self._writer = Writer(client, clock, self._watcher.pods.get, config.binders)
+        self._clock = clock
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self, ready: asyncio.Event) -> None:
@@ -125,14 +130,27 @@ class _Session:
                 self._queue.remove(pod.key)
                 self._writer.failed(pod, f"skip schedule deleting pod: {pod.key}")
                 continue
-            node = self._deciders[pod.scheduler].choose(pod)
-            if node is None:
-                await self._refuse(entry)
-            else:
-                self._queue.remove(pod.key)
-                self._world.nominate(pod, "")
-                self._world.place(pod, node)
+            began = self._clock.monotonic()
+            node = self._place(pod)
+            refused = None if node else self._explain(pod)
+            took = self._clock.monotonic() - began
+            self._queue.spent(pod, took)
+            if node:
                 await self._accept(entry, node)
+            elif refused is not None:
+                await self._refuse(entry, *refused)
+            if took > _LONG:
+                # More than one round of the loop: whoever wants to be decided about next, or was
+                # decided about just now, has several steps to do until the server knows.
+                await asyncio.sleep(min(took / 4, _PAUSE))
+
+    def _place(self, pod: PodInfo) -> str | None:
+        node = self._deciders[pod.scheduler].choose(pod)
+        if node is not None:
+            self._queue.remove(pod.key)
+            self._world.nominate(pod, "")
+            self._world.place(pod, node)
+        return node
 
     async def _accept(self, entry: Waiting, node: str) -> None:
         pod = entry.pod
@@ -145,11 +163,14 @@ class _Session:
         # Volumes may take long to be made: such a pod waits beside the others, not before them.
         self._tasks.create_task(self._bind_volumes(entry, node, choice), name=f"bind {pod.key}")
 
-    async def _refuse(self, entry: Waiting) -> None:
-        pod = entry.pod
+    def _explain(self, pod: PodInfo) -> tuple[Diagnosis, Outcome]:
+        """Why no node takes the pod, and what can be done for it."""
         decider = self._deciders[pod.scheduler]
         why = decider.diagnose(pod)
-        outcome = self._preemptions[pod.scheduler].run(lambda: decider.cycle(pod), pod, why)
+        return why, self._preemptions[pod.scheduler].run(lambda: decider.cycle(pod), pod, why)
+
+    async def _refuse(self, entry: Waiting, why: Diagnosis, outcome: Outcome) -> None:
+        pod = entry.pod
         message = why.message(outcome.message)
         self._queue.park(entry, why.plugins)
         if outcome.victims:

@@ -12,9 +12,16 @@ from typing import Final
 import orjson
 
 from winkube.api.meta import controller_of, get_condition, key_of, labels_of, namespace_of, uid_of
+from winkube.api.node_selector import Tolerations
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.facts.images import base_images
+from winkube.scheduler.node_terms import (
+    NO_NODE_TERMS,
+    NodeTerms,
+    preferred_terms,
+    required_terms,
+)
 from winkube.scheduler.resources import (
     Resources,
     container_needs,
@@ -36,6 +43,7 @@ _SPEC_FIELDS: Final = (
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints",
     "overhead", "resources", "priority", "preemptionPolicy",
 )  # fmt: skip
+_LISTS: Final = ("tolerations", "topologySpreadConstraints")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +56,16 @@ class Shape:
     node_selector: Mapping[str, str]
     node_affinity: JsonObject
     affinity: JsonObject
-    tolerations: tuple[JsonObject, ...]
+    tolerated: Tolerations
     spread: tuple[JsonObject, ...]
     priority: int
     preempts: bool
     images: tuple[str, ...]
     image_system: str = ""
+    wanted_nodes: NodeTerms | None = None
+    liked_nodes: NodeTerms = NO_NODE_TERMS
+    # About how many things it says about nodes and other pods, and one more.
+    demands: int = 1
 
     @property
     def simple(self) -> bool:
@@ -220,13 +232,23 @@ def _parse(signature: bytes, needs: JsonObject) -> Shape:
         node_selector=needs.get("nodeSelector") or {},
         node_affinity=affinity.get("nodeAffinity") or {},
         affinity=affinity,
-        tolerations=tuple(needs.get("tolerations") or ()),
+        tolerated=Tolerations(needs.get("tolerations") or ()),
         spread=tuple(needs.get("topologySpreadConstraints") or ()),
         priority=int(needs.get("priority") or 0),
         preempts=needs.get("preemptionPolicy") != "Never",
         images=tuple(needs["images"]),
+        wanted_nodes=required_terms(affinity.get("nodeAffinity") or {}),
+        liked_nodes=preferred_terms(affinity.get("nodeAffinity") or {}),
+        demands=1 + sum(map(_length, (affinity, *map(needs.get, _LISTS)))),
         image_system=_image_system(images),
     )
+
+
+def _length(value: object) -> int:
+    """How many entries the lists of a value have."""
+    if isinstance(value, dict):
+        return sum(map(_length, value.values()))
+    return len(value) if isinstance(value, list) else 0
 
 
 def _host_ports(containers: Iterable[JsonObject]) -> Iterable[Port]:

@@ -1,8 +1,8 @@
-"""Pod affinity terms: which pods they speak of, and the index that finds the terms about a pod."""
+"""Pod affinity terms: which pods they speak of."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Protocol
 
 from winkube.api.selectors import NOTHING, LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
@@ -91,45 +91,3 @@ def _term(term: JsonObject, namespace: str, weight: int = 0) -> Term:
         from_label_selector(selected),
         weight,
     )
-
-
-def exact_label(selector: LabelSelector) -> tuple[str, str] | None:
-    """A label that every pod the selector matches has."""
-    for requirement in selector.requirements:
-        if requirement.operator == "in" and len(requirement.values) == 1:
-            return requirement.key, next(iter(requirement.values))
-    return None
-
-
-T = TypeVar("T")
-
-
-class SelectorIndex(Generic[T]):
-    """Items found by the labels of a pod: only those whose selector could match are returned."""
-
-    def __init__(self) -> None:
-        self._exact: dict[tuple[str, str], list[T]] = {}
-        self._loose: list[T] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._exact or self._loose)
-
-    def add(self, selector: LabelSelector, item: T) -> None:
-        label = exact_label(selector)
-        if label is None:
-            self._loose.append(item)
-        else:
-            self._exact.setdefault(label, []).append(item)
-
-    def remove(self, selector: LabelSelector, item: T) -> None:
-        label = exact_label(selector)
-        items = self._loose if label is None else self._exact[label]
-        items.remove(item)
-        if label is not None and not items:
-            del self._exact[label]
-
-    def about(self, labels: Mapping[str, str]) -> Iterable[T]:
-        if self._exact:
-            for label in labels.items():
-                yield from self._exact.get(label, ())
-        yield from self._loose

@@ -90,10 +90,7 @@ class Watcher:
             self._world.spreading.changed()
 
     def _namespace_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        if new is None:
-            self._world.namespaces.pop(key, None)
-        else:
-            self._world.namespaces[key] = labels_of(new)
+        self._world.set_namespace(key, None if new is None else labels_of(new))
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is None:

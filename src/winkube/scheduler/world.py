@@ -9,16 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from winkube.api.selectors import LabelSelector
 from winkube.base.types import JsonObject
-from winkube.scheduler.counters import Counters
+from winkube.scheduler.counters import Alike, Counters
 from winkube.scheduler.node import NodeInfo, changed_aspects
 from winkube.scheduler.placed_terms import PlacedTerms
 from winkube.scheduler.shape import PodInfo
 from winkube.scheduler.spreading import Spreading
-from winkube.scheduler.terms import Term, exact_label
+from winkube.scheduler.term_index import exact_label
+from winkube.scheduler.terms import Term
 from winkube.scheduler.volumes import Volumes
 
 LOG_LIMIT: Final = 100_000
+REMEMBERED: Final = 4096
 ADDED: Final = frozenset(("added",))
 UNCHANGED: Final[frozenset[str]] = frozenset()
 
@@ -58,6 +61,8 @@ class World:
         self._log_start = 0
         self._objects: dict[str, JsonObject] = {}
         self._waiting: dict[str, dict[str, PodInfo]] = {}
+        self._grouped: tuple[int, list[list[tuple[PodInfo, str]]]] = (-1, [])
+        self._meant: dict[LabelSelector, frozenset[str]] = {}
 
     # -- nodes
 
@@ -149,12 +154,45 @@ class World:
             self.terms.change(pod, sign)
         self._changed(pod.node)
 
-    def _pods_about(self, term: Term) -> Iterable[tuple[PodInfo, str]]:
+    def _pods_about(self, term: Term) -> Iterable[Alike]:
         label = exact_label(term.selector)
-        pods = self._pods if label is None else self._labels.get(label, {})
-        for pod in pods.values():
-            node = self.nodes.get(pod.node)
-            yield pod, node.zone if node else ""
+        if label is None:
+            return self._alike()
+        pods = self._labels.get(label, {}).values()
+        return [((pod, self._zone(pod)),) for pod in pods]
+
+    def _zone(self, pod: PodInfo) -> str:
+        node = self.nodes.get(pod.node)
+        return node.zone if node else ""
+
+    def _alike(self) -> Iterable[Alike]:
+        """All pods, grouped once for all the counters that one decision may need."""
+        if self._grouped[0] != self.version:
+            groups: dict[object, list[tuple[PodInfo, str]]] = {}
+            for pod in self._pods.values():
+                key = (pod.namespace, pod.terminating, *pod.labels.items())
+                groups.setdefault(key, []).append((pod, self._zone(pod)))
+            self._grouped = (self.version, list(groups.values()))
+        return self._grouped[1]
+
+    # -- namespaces
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        """None says that it is gone."""
+        self._meant.clear()
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+
+    def namespaces_of(self, selector: LabelSelector) -> frozenset[str]:
+        found = self._meant.get(selector)
+        if found is None:
+            if len(self._meant) > REMEMBERED:
+                self._meant.clear()
+            names = (name for name, labels in self.namespaces.items() if selector.matches(labels))
+            found = self._meant[selector] = frozenset(names)
+        return found
 
     # -- pods that were promised a node
 

@@ -259,3 +259,61 @@ def test_a_pod_removed_from_a_flood_is_not_tried() -> None:
     for number in range(0, 200, 2):
         waiting.remove(f"flood/one-{number}")
     assert len(names(waiting)) == 100 == len(waiting)
+
+
+def test_a_namespace_whose_pods_take_long_lets_others_go_first_whatever_their_priority() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for number in range(50):
+        vip = {"name": f"vip-{number}", "namespace": "dear", "uid": f"vip-{number}"}
+        waiting.add(SHAPES.pod({"metadata": vip, "spec": {"priority": 1000}}))
+    tried: list[str] = []
+    while (entry := waiting.pop_now()) is not None:
+        tried.append(entry.pod.uid)
+        waiting.spent(entry.pod, 0.2 if entry.pod.namespace == "dear" else 0.0)
+        clock.advance(0.2)
+        waiting.park(entry, RULES)
+        if len(tried) in (2, 10, 30):
+            waiting.add(of("small", len(tried)))
+    assert len(tried) == 53
+    # Each was the next to be tried.
+    assert [tried.index(f"small-one-{number}") for number in (2, 10, 30)] == [2, 10, 30]
+
+
+def test_debt_is_paid_by_time_and_cheap_decisions_make_none() -> None:
+    clock = FakeClock()
+    waiting = queue(clock)
+    for name, seconds in (("dear", 1.0), ("cheap", 0.0005)):
+        for _ in range(1_000 if name == "cheap" else 1):
+            waiting.spent(of(name, 0), seconds)
+    for name in ("dear", "cheap", "small"):
+        waiting.add(of(name, 0))
+        clock.advance(0.01)
+    assert names(waiting) == ["cheap-one-0", "small-one-0", "dear-one-0"]
+    clock.advance(10)
+    for name in ("dear", "small"):
+        waiting.add(of(name, 1))
+        clock.advance(0.01)
+    assert names(waiting)[:2] == ["dear-one-1", "small-one-1"]
+
+
+def test_fewer_events_are_asked_about_pods_that_say_much() -> None:
+    clock = FakeClock()
+    asked: list[str] = []
+
+    def hint(event: ClusterEvent, entry: Waiting) -> bool:
+        asked.append(entry.pod.uid)
+        return False
+
+    waiting = SchedulingQueue(clock, Backoff(first=1.0, ceiling=10.0), 300.0, hint)
+    for number in range(200):
+        wordy = of("dear", number)
+        said = [{"key": f"k-{number}-{each}"} for each in range(1_000)]
+        wordy.shape = SHAPES.shape({"tolerations": said})
+        waiting.add(wordy)
+    names(waiting)
+    clock.advance(1)
+    for _ in range(10):
+        waiting.happened(EVENT)
+    waiting.pop_now()
+    assert len(asked) <= 50

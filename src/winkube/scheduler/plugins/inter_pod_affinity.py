@@ -36,8 +36,8 @@ def _resolved(term: Term, world: World) -> Term:
     selector = term.namespace_selector
     if selector.nothing or selector.empty:
         return term
-    named = {name for name, labels in world.namespaces.items() if selector.matches(labels)}
-    return replace(term, namespaces=term.namespaces | named, namespace_selector=NOTHING)
+    named = term.namespaces | world.namespaces_of(selector)
+    return replace(term, namespaces=named, namespace_selector=NOTHING)
 
 
 def matches_all(terms: Sequence[Term], pod: PodInfo, world: World) -> bool:
@@ -56,42 +56,63 @@ class _Counts:
         self._pod, self._world = pod, world = cycle.pod, cycle.world
         self.together = resolved(pod.terms.affinity, world)
         self.apart = resolved(pod.terms.anti_affinity, world)
+        # Terms may be many, the keys they speak of are few.
+        self._near = tuple({term.topology_key: None for term in self.together})
+        self._far = tuple({term.topology_key: None for term in self.apart})
         self.affinity: Counter[Place] = Counter()
         self.anti: Counter[Place] = Counter()
         self.existing: Counter[Place] = Counter()
+        self._itself: bool | None = None
+        self._shifts: dict[object, list[tuple[Counter[Place], str, int]]] = {}
         for each in world.terms.against(pod, world.labels_of_namespace):
-            self._count(self.existing, each.by_node, each.term)
+            self._count(self.existing, each.by_node, each.term.topology_key)
         if self.together:
             matching = world.counters.of(self.together, with_terminating=True)
-            for term in self.together:
-                self._count(self.affinity, matching.by_node, term)
+            for key in self._near:
+                self._count(self.affinity, matching.by_node, key)
         for term in self.apart:
             matching = world.counters.of((term,), with_terminating=True)
-            self._count(self.anti, matching.by_node, term)
+            if matching.total:
+                self._count(self.anti, matching.by_node, term.topology_key)
 
-    def _count(self, counts: Counter[Place], by_node: Mapping[str, int], term: Term) -> None:
-        for place, count in _places(by_node, term.topology_key, self._world):
+    def _count(self, counts: Counter[Place], by_node: Mapping[str, int], key: str) -> None:
+        for place, count in _places(by_node, key, self._world):
             counts[place] += count
 
     def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
+        alike = (id(pod.terms), pod.namespace, *pod.labels.items())
+        shifts = self._shifts.get(alike)
+        if shifts is None:
+            shifts = self._shifts[alike] = self._shifts_by(pod)
+        for counts, key, by in shifts:
+            value = node.labels.get(key)
+            if value is not None:
+                counts[(key, value)] += sign * by
+
+    def _shifts_by(self, pod: PodInfo) -> list[tuple[Counter[Place], str, int]]:
+        """What such a pod more or less changes."""
         world = self._world
-        for term in pod.terms.anti_affinity:
-            if term.matches(self._pod, world.labels_of_namespace):
-                _shift(self.existing, node, term, sign)
-        if matches_all(self.together, pod, world):
-            for term in self.together:
-                _shift(self.affinity, node, term, sign)
-        for term in self.apart:
-            if term.matches(pod, world.labels_of_namespace):
-                _shift(self.anti, node, term, sign)
+        labels_of = world.labels_of_namespace
+        existing = Counter(
+            term.topology_key
+            for term in pod.terms.anti_affinity
+            if term.matches(self._pod, labels_of)
+        )
+        anti = Counter(term.topology_key for term in self.apart if term.matches(pod, labels_of))
+        near = self._near if matches_all(self.together, pod, world) else ()
+        return [
+            *((self.existing, key, by) for key, by in existing.items()),
+            *((self.affinity, key, 1) for key in near),
+            *((self.anti, key, by) for key, by in anti.items()),
+        ]
 
     def refusal(self, node: NodeInfo) -> Refusal | None:
         if self.together and not self._meets_affinity(node):
             return AFFINITY
         labels = node.labels
-        for term in self.apart if self.anti else ():
-            value = labels.get(term.topology_key)
-            if value is not None and self.anti[(term.topology_key, value)] > 0:
+        for key in self._far if self.anti else ():
+            value = labels.get(key)
+            if value is not None and self.anti[(key, value)] > 0:
                 return ANTI_AFFINITY
         if self.existing and any(self.existing[place] > 0 for place in labels.items()):
             return EXISTING
@@ -99,20 +120,19 @@ class _Counts:
 
     def _meets_affinity(self, node: NodeInfo) -> bool:
         present = True
-        for term in self.together:
-            value = node.labels.get(term.topology_key)
+        for key in self._near:
+            value = node.labels.get(key)
             if value is None:
                 return False
-            present &= self.affinity[(term.topology_key, value)] > 0
+            present &= self.affinity[(key, value)] > 0
         # The first pod of a group that wants its own company may go anywhere.
         alone = not any(self.affinity.values())
-        return present or (alone and matches_all(self.together, self._pod, self._world))
+        return present or (alone and self._meets_itself())
 
-
-def _shift(counts: Counter[Place], node: NodeInfo, term: Term, sign: int) -> None:
-    value = node.labels.get(term.topology_key)
-    if value is not None:
-        counts[(term.topology_key, value)] += sign
+    def _meets_itself(self) -> bool:
+        if self._itself is None:
+            self._itself = matches_all(self.together, self._pod, self._world)
+        return self._itself
 
 
 class _Scores:

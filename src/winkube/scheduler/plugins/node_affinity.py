@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from winkube.api import node_selector
 from winkube.api.meta import labels_of, name_of
 from winkube.base.types import JsonObject
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, ClusterEvent
 from winkube.scheduler.node import NodeInfo
+from winkube.scheduler.node_terms import preferred_terms, required_terms
 from winkube.scheduler.plugins.plugin import Plugin, Refusal, by_largest
 from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.terms import PREFERRED, REQUIRED
+from winkube.scheduler.terms import REQUIRED
 from winkube.scheduler.world import World
 
 POD: Final = Refusal(("node(s) didn't match Pod's node affinity/selector",), resolvable=False)
@@ -23,17 +23,11 @@ CONFLICT: Final = Refusal(("pod affinity terms conflict",), resolvable=False)
 Labels = Mapping[str, str]
 
 
-def _matches_any(required: JsonObject, name: str, labels: Labels) -> bool:
-    terms = required.get("nodeSelectorTerms") or ()
-    return any(node_selector.matches_term(name, labels, term) for term in terms)
-
-
 def is_wanted(pod: PodInfo, name: str, labels: Labels) -> bool:
-    selector = pod.shape.node_selector
+    selector, required = pod.shape.node_selector, pod.shape.wanted_nodes
     if selector and not selector.items() <= labels.items():
         return False
-    required = pod.shape.node_affinity.get(REQUIRED)
-    return required is None or _matches_any(required, name, labels)
+    return required is None or required.match(name, labels)
 
 
 def matches_node(pod: PodInfo, node: NodeInfo) -> bool:
@@ -47,8 +41,8 @@ class NodeAffinity(Plugin):
     scores = True
 
     def __init__(self, added: JsonObject | None = None) -> None:
-        self._required: JsonObject | None = (added or {}).get(REQUIRED)
-        self._preferred: list[JsonObject] = (added or {}).get(PREFERRED) or []
+        self._required = required_terms(added or {})
+        self._preferred = preferred_terms(added or {})
 
     def refuse(self, cycle: Cycle) -> Refusal | None:
         return CONFLICT if self.only(cycle) == frozenset() else None
@@ -66,24 +60,21 @@ class NodeAffinity(Plugin):
 
     def begin(self, cycle: Cycle) -> bool:
         shape = cycle.shape
-        return bool(shape.node_selector or self._required or shape.node_affinity.get(REQUIRED))
+        own = shape.node_selector or shape.wanted_nodes is not None
+        return bool(own or self._required is not None)
 
     def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
-        if self._required and not _matches_any(self._required, node.name, node.labels):
+        if self._required is not None and not self._required.match(node.name, node.labels):
             return ENFORCED
         return None if matches_node(cycle.pod, node) else POD
 
     def begin_scores(self, cycle: Cycle, nodes: Sequence[NodeInfo]) -> bool:
-        return bool(self._preferred or cycle.shape.node_affinity.get(PREFERRED))
+        return bool(self._preferred or cycle.shape.liked_nodes)
 
     def score(self, cycle: Cycle, node: NodeInfo) -> int:
         """The weights of the preferences this node meets."""
-        preferred = cycle.shape.node_affinity.get(PREFERRED) or ()
-        return sum(
-            int(entry["weight"])
-            for entry in (*self._preferred, *preferred)
-            if node_selector.matches_term(node.name, node.labels, entry["preference"])
-        )
+        name, labels = node.name, node.labels
+        return sum(each.weight(name, labels) for each in (self._preferred, cycle.shape.liked_nodes))
 
     def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:
         return by_largest(raw)
@@ -92,7 +83,7 @@ class NodeAffinity(Plugin):
         if not event.node & {NODE_ADDED, NODE_LABELS} or event.new_node is None:
             return False
         name, labels = name_of(event.new_node), labels_of(event.new_node)
-        if self._required and not _matches_any(self._required, name, labels):
+        if self._required is not None and not self._required.match(name, labels):
             return False
         if not is_wanted(pod, name, labels):
             return False

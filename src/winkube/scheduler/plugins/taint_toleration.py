@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from winkube.api.node_selector import is_tolerated
 from winkube.base.types import JsonObject
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.events import NODE_ADDED, NODE_TAINTS, ClusterEvent
@@ -20,7 +19,7 @@ _HARD: Final = ("NoSchedule", "NoExecute")
 def untolerated(taints: Iterable[JsonObject], pod: PodInfo) -> JsonObject | None:
     """The first taint that keeps the pod away."""
     for taint in taints:
-        if taint.get("effect") in _HARD and not is_tolerated(pod.shape.tolerations, taint):
+        if taint.get("effect") in _HARD and not pod.shape.tolerated.tolerate(taint):
             return taint
     return None
 
@@ -31,7 +30,7 @@ class NodeUnschedulable(Plugin):
     filters = True
 
     def filter(self, cycle: Cycle, node: NodeInfo) -> Refusal | None:
-        if node.unschedulable and not is_tolerated(cycle.shape.tolerations, UNSCHEDULABLE):
+        if node.unschedulable and not cycle.shape.tolerated.tolerate(UNSCHEDULABLE):
             return CORDONED
         return None
 
@@ -62,15 +61,11 @@ class TaintToleration(Plugin):
         """The number of taints that ask the pod to stay away."""
         if not node.taints:
             return 0
-        tolerations = [
-            each
-            for each in cycle.shape.tolerations
-            if each.get("effect") in (None, "", "PreferNoSchedule")
-        ]
+        tolerated = cycle.shape.tolerated
         return sum(
             1
             for taint in node.taints
-            if taint.get("effect") == "PreferNoSchedule" and not is_tolerated(tolerations, taint)
+            if taint.get("effect") == "PreferNoSchedule" and not tolerated.tolerate(taint)
         )
 
     def normalize(self, cycle: Cycle, nodes: Sequence[NodeInfo], raw: list[int]) -> list[int]:

@@ -82,8 +82,8 @@ def _selector(constraint: JsonObject, labels: Mapping[str, str]) -> LabelSelecto
     return LabelSelector((*extra, *found.requirements))
 
 
-def _has_keys(labels: Mapping[str, str], constraints: Iterable[Constraint]) -> bool:
-    return all(each.key in labels for each in constraints)
+def _keys(constraints: Iterable[Constraint]) -> frozenset[str]:
+    return frozenset(each.key for each in constraints)
 
 
 def _counted(pod: PodInfo, selector: LabelSelector, world: World) -> Mapping[str, int]:
@@ -121,38 +121,71 @@ class _Domains:
         return 0 if len(self.counts) < self.constraint.min_domains else self._least
 
 
+class _Included:
+    """Nodes whose pods count, by the policies of constraints: those are few, constraints many."""
+
+    def __init__(self, pod: PodInfo, nodes: Iterable[NodeInfo]) -> None:
+        self._pod = pod
+        self._nodes = list(nodes)
+        self._found: dict[tuple[bool, bool], dict[str, NodeInfo]] = {}
+        self._empty: dict[tuple[str, bool, bool], dict[str, int]] = {}
+
+    def by(self, constraint: Constraint) -> dict[str, NodeInfo]:
+        policies = (constraint.by_affinity, constraint.by_taints)
+        found = self._found.get(policies)
+        if found is None:
+            wanted = (node for node in self._nodes if constraint.includes(self._pod, node))
+            found = self._found[policies] = {node.name: node for node in wanted}
+        return found
+
+    def domains(self, constraint: Constraint) -> dict[str, int]:
+        """Every value of the constraint's key that counts, with no pods."""
+        key = (constraint.key, constraint.by_affinity, constraint.by_taints)
+        found = self._empty.get(key)
+        if found is None:
+            nodes = self.by(constraint).values()
+            found = self._empty[key] = {node.labels.get(key[0], ""): 0 for node in nodes}
+        return found.copy()
+
+
 class _Spread:
     def __init__(self, cycle: Cycle, constraints: list[Constraint]) -> None:
         self._pod = pod = cycle.pod
-        self._constraints = constraints
+        self._keys = keys = _keys(constraints)
         self.domains = [_Domains(each) for each in constraints]
-        eligible = [n for n in cycle.world.nodes.values() if _has_keys(n.labels, constraints)]
+        self._own = [each.selector.matches(pod.labels) for each in constraints]
+        self._matching: dict[object, list[_Domains]] = {}
+        nodes = cycle.world.nodes.values()
+        included = _Included(pod, (node for node in nodes if keys <= node.labels.keys()))
         for domains in self.domains:
             constraint = domains.constraint
-            by_node = _counted(pod, constraint.selector, cycle.world)
-            counts: dict[str, int] = {}
-            for node in eligible:
-                if constraint.includes(pod, node):
-                    value = node.labels[constraint.key]
-                    counts[value] = counts.get(value, 0) + by_node.get(node.name, 0)
+            counts = included.domains(constraint)
+            nodes_by_name = included.by(constraint)
+            for name, count in _counted(pod, constraint.selector, cycle.world).items():
+                node = nodes_by_name.get(name)
+                if node is not None:
+                    counts[node.labels[constraint.key]] += count
             domains.start(counts)
 
     def shift(self, pod: PodInfo, node: NodeInfo, sign: int) -> None:
-        if pod.namespace != self._pod.namespace or not _has_keys(node.labels, self._constraints):
+        if pod.namespace != self._pod.namespace or not self._keys <= node.labels.keys():
             return
-        for domains in self.domains:
-            constraint = domains.constraint
-            matches = constraint.selector.matches(pod.labels)
-            if matches and constraint.includes(self._pod, node):
-                domains.change(node.labels[constraint.key], sign)
+        alike = tuple(pod.labels.items())
+        matching = self._matching.get(alike)
+        if matching is None:
+            matching = self._matching[alike] = [
+                each for each in self.domains if each.constraint.selector.matches(pod.labels)
+            ]
+        for domains in matching:
+            if domains.constraint.includes(self._pod, node):
+                domains.change(node.labels[domains.constraint.key], sign)
 
     def refusal(self, node: NodeInfo) -> Refusal | None:
-        for domains in self.domains:
+        for domains, itself in zip(self.domains, self._own, strict=True):
             constraint = domains.constraint
             value = node.labels.get(constraint.key)
             if value is None:
                 return MISSING_LABEL
-            itself = 1 if constraint.selector.matches(self._pod.labels) else 0
             if domains.counts.get(value, 0) + itself - domains.least > constraint.max_skew:
                 return NOT_MATCHED
         return None
@@ -209,21 +242,24 @@ class PodTopologySpread(Plugin):
         if not constraints:
             return False
         strict = bool(pod.shape.spread) or not self.system_defaulted
-        ignored = {n.name for n in nodes if strict and not _has_keys(n.labels, constraints)}
+        keys = _keys(constraints) if strict else frozenset[str]()
+        ignored = {node.name for node in nodes if not keys <= node.labels.keys()}
         left = [node for node in nodes if node.name not in ignored]
         state = _Soft(constraints, ignored, [], [], [])
+        counted = (node for node in world.nodes.values() if keys <= node.labels.keys())
+        included = _Included(pod, counted)
         for each in constraints:
             by_node = _counted(pod, each.selector, world)
             state.by_node.append(by_node)
             counts: dict[str, int] = {}
             if each.key != HOSTNAME:
                 counts = {node.labels.get(each.key, ""): 0 for node in left}
-                for node in world.nodes.values() if by_node else ():
-                    if strict and not _has_keys(node.labels, constraints):
-                        continue
-                    value = node.labels.get(each.key, "")
-                    if value in counts and each.includes(pod, node):
-                        counts[value] += by_node.get(node.name, 0)
+                nodes_by_name = included.by(each) if by_node else {}
+                for name, count in by_node.items():
+                    node = nodes_by_name.get(name)
+                    value = "" if node is None else node.labels.get(each.key, "")
+                    if node is not None and value in counts:
+                        counts[value] += count
             state.by_domain.append(counts)
             size = len(left) if each.key == HOSTNAME else len(counts)
             state.weights.append(math.log(size + 2))
@@ -279,13 +315,14 @@ def _node_helps(event: ClusterEvent, constraints: list[Constraint]) -> bool:
     if not event.node & {NODE_ADDED, NODE_LABELS, NODE_TAINTS, "removed"}:
         return False
     old, new = event.old_node, event.new_node
-    before = old is not None and _has_keys(labels_of(old), constraints)
-    after = new is not None and _has_keys(labels_of(new), constraints)
+    keys = _keys(constraints)
+    before = old is not None and keys <= labels_of(old).keys()
+    after = new is not None and keys <= labels_of(new).keys()
     if old is None or new is None:
         return before or after
     if before != after:
         return True
-    moved = any(labels_of(old).get(c.key) != labels_of(new).get(c.key) for c in constraints)
+    moved = any(labels_of(old).get(key) != labels_of(new).get(key) for key in keys)
     return after and (moved or NODE_TAINTS in event.node)
 
 
