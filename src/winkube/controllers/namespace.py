@@ -5,6 +5,7 @@ The kinds to empty come from discovery, so that new kinds need no change here. A
 """
 
 import copy
+import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -20,6 +21,8 @@ from winkube.controllers.controller import Context, Controller
 
 FINALIZER: Final = "kubernetes"
 RETRY: Final = Backoff(first=0.25, ceiling=15.0)
+# Numbers, hexadecimal ones too, and what the server appends to a generateName.
+_SUFFIX: Final = re.compile(r"(-?(?=[0-9a-f]*[0-9])[0-9a-f]+|-[bcdfghjklmnpqrstvwxz2456789]{5})$")
 
 
 @dataclass(slots=True)
@@ -133,6 +136,10 @@ class NamespaceController(Controller):
         self._attempts: dict[str, int] = {}
         self._surveyor = Surveyor(self.client, self.clock)
 
+    def flow_of(self, key: str) -> str:
+        """Namespaces that are made by the thousand are named alike: they wait for each other."""
+        return stem_of(key)
+
     async def reconcile(self, key: str) -> None:
         namespace = self._namespaces.get(key)
         if namespace is None or not is_deleting(namespace):
@@ -230,6 +237,13 @@ class NamespaceController(Controller):
             await self.client.update(NAMESPACES, fresh, subresource="finalize")
         except NotFoundError:
             return
+
+
+def stem_of(name: str) -> str:
+    """The name without what tells it from others of its kind."""
+    while (shorter := _SUFFIX.sub("", name)) not in ("", name):
+        name = shorter
+    return name
 
 
 def _pods_first(served: list[ServedResource]) -> list[ServedResource]:

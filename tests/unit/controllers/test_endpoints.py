@@ -389,3 +389,46 @@ async def test_endpoints_go_with_their_service_whoever_wrote_them() -> None:
         await api.delete(SERVICES, "web")
         await eventually(lambda: api.find(ENDPOINTS, "default/web") is None)
     assert api.find(ENDPOINTS, "default/alone") is not None
+
+
+class Asked(dict[str, str]):
+    """A selector that counts how often it is compared."""
+
+    times = 0
+
+    def items(self) -> Any:
+        Asked.times += 1
+        return super().items()
+
+
+@pytest.mark.parametrize("kinds", [1, 100])
+async def test_many_changes_are_compared_with_many_services_together(kinds: int) -> None:
+    api = FakeApi()
+    subject = EndpointSliceController(make_context(api))
+    for number in range(200):
+        name = f"s-{number}"
+        service = {
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": Asked(app="web" if number else "other")},
+        }
+        subject.services._store(f"default/{name}", service)
+    while len(subject.queue):
+        async with subject.queue.take():
+            pass
+    Asked.times = 0
+    for number in range(100):
+        pod = {
+            "metadata": {
+                "name": f"p-{number}",
+                "namespace": "default",
+                "labels": {"app": "web", "kind": str(number % kinds)},
+            },
+            "spec": {"nodeName": "n"},
+            "status": {"podIP": f"10.0.0.{number}"},
+        }
+        subject.pods._store(f"default/p-{number}", pod)
+    assert Asked.times == 0
+    await eventually(lambda: len(subject.queue) > 0)
+    assert Asked.times <= 200
+    # With too many different pods to compare with, all services are looked at.
+    assert len(subject.queue) == (199 if kinds == 1 else 200)

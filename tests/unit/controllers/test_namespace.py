@@ -1,38 +1,35 @@
-"""A namespace that is deleted is emptied before it goes."""
-
-from typing import Any
-
+import pytest
 from tests.unit.controllers.stage import make_context
 
-from winkube.api.errors import NotFoundError
-from winkube.client.resource import CONFIGMAPS, NAMESPACES, PODS, Resource
-from winkube.controllers.namespace import FINALIZER, NamespaceController
+from winkube.controllers.namespace import NamespaceController, stem_of
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import running
 
 
-class _Raced(FakeApi):
-    """A server that says "not found" of a collection because one of it went meanwhile."""
+@pytest.mark.parametrize("pattern", ["flood-{:04}", "run-{:08x}", "job{}", "e2e-{}-b2x4z"])
+async def test_a_namespace_waits_for_one_turn_of_a_flood_of_others(pattern: str) -> None:
+    subject = NamespaceController(make_context(FakeApi()))
+    for number in range(2_000):
+        subject.queue.add(pattern.format(number))
+    subject.queue.add("shop")
+    taken: list[str] = []
+    while "shop" not in taken:
+        async with subject.queue.take() as key:
+            taken.append(key)
+    assert len(taken) <= 20, f"{len(taken)} turns"
 
-    async def delete_collection(
-        self, resource: Resource, *, namespace: str | None = None, **more: Any
-    ) -> None:
-        raise NotFoundError.of(resource.plural, "gone")
 
-
-async def test_a_collection_that_is_not_found_is_not_taken_for_empty() -> None:
-    api = _Raced()
-    await api.create(NAMESPACES, {"metadata": {"name": "n"}, "spec": {"finalizers": [FINALIZER]}})
-    held = {"metadata": {"name": "kept", "finalizers": ["example.com/hold"]}}
-    await api.create(PODS, held, namespace="n")
-    await api.create(CONFIGMAPS, {"metadata": {"name": "used"}}, namespace="n")
-    await api.delete(NAMESPACES, "n")
-    context = make_context(api)
-    controller = NamespaceController(context)
-    async with running(context.informers.run()):
-        await context.informers.synced()
-        await controller.reconcile("n")
-        kept = await api.get(NAMESPACES, "n")
-        assert kept["spec"]["finalizers"] == [FINALIZER]
-        assert "deletionTimestamp" in (await api.get(PODS, "kept", namespace="n"))["metadata"]
-        assert [each["metadata"]["name"] for each in api.all(CONFIGMAPS)] == ["used"]
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("shop", "shop"),
+        ("shop-green", "shop-green"),
+        ("shop-7", "shop"),
+        ("shop-1f9c-22", "shop"),
+        ("shop-x7k2p", "shop"),
+        ("12345", "12345"),
+        ("kube-system", "kube-system"),
+        ("decade", "decade"),
+    ],
+)
+def test_the_stem_of_a_name(name: str, stem: str) -> None:
+    assert stem_of(name) == stem

@@ -1,5 +1,6 @@
 """The EndpointSlice controller: services with a selector get slices of the pods they select."""
 
+import asyncio
 from collections.abc import Sequence
 
 from winkube.api.errors import AlreadyExistsError, ApiError
@@ -31,6 +32,12 @@ from winkube.controllers.pod_control import is_ending_namespace
 ZONE = "topology.kubernetes.io/zone"
 SERVICE = "service"
 SELECTING = "namespace of a service that selects pods"
+FEW_SERVICES = 32
+# How long changes of pods are gathered for each service there is: 20 ms for 500.
+SERVICE_SECONDS = 0.00004
+MANY_LABELS = 16
+
+Labels = frozenset[tuple[str, str]]
 
 
 def _where_it_selects(service: JsonObject) -> tuple[str, ...]:
@@ -38,7 +45,11 @@ def _where_it_selects(service: JsonObject) -> tuple[str, ...]:
 
 
 class ServiceFollower(Controller):
-    """Queue the services a pod's change concerns; shared by slices and legacy Endpoints."""
+    """Queue the services a pod's change concerns; shared by slices and legacy Endpoints.
+
+    A pod's change is noted by whoever reads the pods, for all controllers of the process. Where
+    there are many services, the changes of a moment are compared with them together.
+    """
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -49,16 +60,35 @@ class ServiceFollower(Controller):
         add_label_index(self.pods)
         self.pods.on_change(self._pod_changed)
         self.triggers = TriggerTimes()
+        # Labels of pods that changed where there are many services, by namespace.
+        self._changed: dict[str, set[Labels]] = {}
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         namespace = key.partition("/")[0]
-        if not self.services.count(SELECTING, namespace) or fingerprint(old) == fingerprint(new):
+        services = self.services.count(SELECTING, namespace)
+        if not services or fingerprint(old) == fingerprint(new):
             return
-        labels = [labels_of(pod).items() for pod in (old, new) if pod is not None]
+        labels = {frozenset(labels_of(pod).items()) for pod in (old, new) if pod is not None}
+        if services <= FEW_SERVICES:
+            self._queue_selecting(namespace, labels)
+        elif namespace in self._changed:
+            self._changed[namespace] |= labels
+        else:
+            self._changed[namespace] = labels
+            loop = asyncio.get_running_loop()
+            loop.call_later(services * SERVICE_SECONDS, self._catch_up, namespace)
+
+    def _catch_up(self, namespace: str) -> None:
+        self._queue_selecting(namespace, self._changed.pop(namespace))
+
+    def _queue_selecting(self, namespace: str, labels: set[Labels]) -> None:
         for service in self.services.by_index(SELECTING, namespace):
-            wanted = service["spec"]["selector"].items()
-            if any(wanted <= given for given in labels):
-                self.queue.add(key_of(service))
+            # To look at a service in vain is cheaper than to ask for all of many labels.
+            if len(labels) <= MANY_LABELS:
+                wanted = service["spec"]["selector"].items()
+                if not any(wanted <= given for given in labels):
+                    continue
+            self.queue.add(key_of(service))
 
 
 class EndpointSliceController(ServiceFollower):
