@@ -1,6 +1,6 @@
 """Persistent volumes: binding, waiting, retention, protection."""
 
-from tests.upstream.scenario import Json, Scenario
+from tests.upstream.scenario import Json, Scenario, Step
 from tests.upstream.steps import count, gone, look, make, pause, remove, until
 from tests.upstream.workloads.shapes import (
     claim,
@@ -30,6 +30,11 @@ def storage_class(name: str, **fields: Json) -> Json:
     }
 
 
+def known(name: str) -> Step:
+    """Wait until the controllers have seen a volume: a claim before that finds none at first."""
+    return until("PersistentVolume", name, lambda o: o["status"]["phase"] == "Available")
+
+
 SCENARIOS = [
     Scenario(
         "volume: static",
@@ -38,8 +43,8 @@ SCENARIOS = [
                 volume("{ns}-a", capacity={"storage": "5Gi"}),
                 volume("{ns}-b", capacity={"storage": "2Gi"}),
             ),
-            until("PersistentVolume", "{ns}-a", lambda o: o["status"]["phase"] == "Available"),
-            until("PersistentVolume", "{ns}-b", lambda o: o["status"]["phase"] == "Available"),
+            known("{ns}-a"),
+            known("{ns}-b"),
             make(
                 claim("data", storageClassName="static-{ns}"),
             ),
@@ -52,6 +57,9 @@ SCENARIOS = [
         [
             make(
                 volume("{ns}-a", claimRef={"namespace": "{ns}", "name": "data"}),
+            ),
+            known("{ns}-a"),
+            make(
                 claim("data", storageClassName="static-{ns}"),
                 claim("other", storageClassName="static-{ns}"),
             ),
@@ -69,6 +77,10 @@ SCENARIOS = [
                     "metadata": {"name": "{ns}-a", "labels": {"disk": "fast-{ns}"}},
                 },
                 volume("{ns}-b"),
+            ),
+            known("{ns}-a"),
+            known("{ns}-b"),
+            make(
                 claim("named", storageClassName="static-{ns}", volumeName="{ns}-b"),
                 claim(
                     "chosen",
@@ -85,6 +97,9 @@ SCENARIOS = [
         [
             make(
                 volume("{ns}-a", capacity={"storage": "1Mi"}),
+            ),
+            known("{ns}-a"),
+            make(
                 claim("data", storageClassName="static-{ns}"),
             ),
             pause(2),
@@ -98,6 +113,11 @@ SCENARIOS = [
             make(
                 storage_class("late-{ns}", volumeBindingMode="WaitForFirstConsumer"),
                 volume("{ns}-a", storageClassName="late-{ns}"),
+            ),
+            known("{ns}-a"),
+            # Nothing shows that the class, too, has been seen.
+            pause(1),
+            make(
                 claim("data", storageClassName="late-{ns}"),
             ),
             pause(2),
@@ -112,7 +132,7 @@ SCENARIOS = [
         "volume: retained after its claim",
         [
             make(volume("{ns}-a")),
-            until("PersistentVolume", "{ns}-a", lambda o: o["status"]["phase"] == "Available"),
+            known("{ns}-a"),
             make(claim("data", storageClassName="static-{ns}")),
             until("PersistentVolumeClaim", "data", lambda o: o["status"]["phase"] == "Bound"),
             remove("PersistentVolumeClaim", "data"),
@@ -127,7 +147,7 @@ SCENARIOS = [
             make(
                 volume("{ns}-a"),
             ),
-            until("PersistentVolume", "{ns}-a", lambda o: o["status"]["phase"] == "Available"),
+            known("{ns}-a"),
             make(
                 claim("data", storageClassName="static-{ns}"),
                 pod("a", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
