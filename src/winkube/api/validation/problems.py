@@ -22,7 +22,7 @@ class Problems:
         self._add("FieldValueInvalid", path, f"Invalid value: {_shown(value)}", detail)
 
     def invalid_enum(self, path: str, value: Any, detail: str) -> None:
-        """Of a type with a name of its own, which is shown as JSON shows it."""
+        """Of a type with a name of its own, or optional: it is shown as JSON shows it."""
         self._add("FieldValueInvalid", path, f"Invalid value: {_as_json(value)}", detail)
 
     def malformed(self, path: str, detail: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
 from winkube.api.errors import UnexplainedError
+from winkube.api.go_text import quoted
 from winkube.api.quota.amounts import amounts, equal
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.user import User
@@ -54,7 +55,7 @@ class RuntimeClass:
         if self._classes is not None:
             item = self._classes.cache.get(self._classes.key("", name))
         if item is None:
-            raise request.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
+            raise request.forbidden(f"pod rejected: RuntimeClass {quoted(name)} not found")
         return item.load()
 
 

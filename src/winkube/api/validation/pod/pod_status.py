@@ -97,7 +97,7 @@ def _check_claims(status: JsonObject, spec: JsonObject, problems: Problems) -> N
         seen.add(name)
         made = claim.get("resourceClaimName")
         if made is not None:
-            problems.all_invalid(path, made, names.dns_subdomain_problems(made))
+            problems.all_invalid_enum(path, made, names.dns_subdomain_problems(made))
 
 
 def _check_addresses(

@@ -161,7 +161,8 @@ def _check_claims(claims: Any, known: frozenset[str], path: str, problems: Probl
             continue
         _check_claim_unique(claim, seen, here, problems)
         if name not in known:
-            which = f": {', '.join(sorted(known))}" if any(known) else " which is empty"
+            named = sorted(filter(None, known))
+            which = f": {', '.join(named)}" if named else " which is empty"
             detail = f"must be one of the names in pod.spec.resourceClaims{which}"
             problems.not_found(here, name, detail)
 

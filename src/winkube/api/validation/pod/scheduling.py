@@ -27,7 +27,9 @@ def check_affinity(affinity: JsonObject | None, path: str, problems: Problems) -
     for index, term in enumerate(node.get(_PREFERRED) or ()):
         here = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
         _check_weight(term, here, problems)
-        _check_node_term(term.get("preference") or {}, f"{here}.preference", problems)
+        preference = term.get("preference") or {}
+        # Values no label can have are warned of: what is preferred need not be.
+        _check_node_term(preference, f"{here}.preference", problems, values=False)
     for kind in ("podAffinity", "podAntiAffinity"):
         _check_pod_terms(affinity.get(kind) or {}, f"{path}.{kind}", problems)
 
@@ -64,9 +66,14 @@ def _check_weight(term: JsonObject, path: str, problems: Problems) -> None:
         problems.invalid(f"{path}.weight", term.get("weight") or 0, "must be in the range 1-100")
 
 
-def _check_node_term(term: JsonObject, path: str, problems: Problems) -> None:
+def _check_node_term(
+    term: JsonObject, path: str, problems: Problems, *, values: bool = True
+) -> None:
     for index, expression in enumerate(term.get("matchExpressions") or ()):
-        _check_node_expression(expression, f"{path}.matchExpressions[{index}]", problems)
+        here = f"{path}.matchExpressions[{index}]"
+        _check_node_expression(expression, here, problems)
+        if values:
+            check_label_values(expression.get("values") or (), f"{here}.values", problems)
     for index, expression in enumerate(term.get("matchFields") or ()):
         _check_node_field(expression, f"{path}.matchFields[{index}]", problems)
 
@@ -82,7 +89,6 @@ def _check_node_expression(expression: JsonObject, path: str, problems: Problems
     elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
         problems.invalid_enum(f"{path}.operator", operator, "not a valid selector operator")
     check_label_key(expression.get("key") or "", f"{path}.key", problems)
-    check_label_values(values, f"{path}.values", problems)
 
 
 def _check_node_field(expression: JsonObject, path: str, problems: Problems) -> None:

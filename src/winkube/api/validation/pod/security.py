@@ -200,7 +200,7 @@ def _check_app_armor(profile: JsonObject | None, path: str, problems: Problems) 
     if kind != "Localhost":
         if local is not None:
             text = "can only be set when AppArmor type is Localhost"
-            problems.invalid(f"{path}.{here}", local, text)
+            problems.invalid_enum(f"{path}.{here}", local, text)
     elif not local:
         problems.required(f"{path}.{here}", "must be set when AppArmor type is Localhost")
     else:
@@ -216,7 +216,7 @@ def check_windows_options(options: JsonObject | None, path: str, problems: Probl
     name = options.get("gmsaCredentialSpecName")
     if name is not None:
         details = names.dns_subdomain_problems(name)
-        problems.all_invalid(f"{path}.gmsaCredentialSpecName", name, details)
+        problems.all_invalid_enum(f"{path}.gmsaCredentialSpecName", name, details)
     spec, here = options.get("gmsaCredentialSpec"), f"{path}.gmsaCredentialSpec"
     if spec == "":
         problems.invalid(here, spec, "gmsaCredentialSpec cannot be an empty string")

@@ -53,20 +53,20 @@ def _check_zone(zone: str | None, problems: Problems) -> None:
         return
     path = "spec.timeZone"
     if not zone:
-        problems.invalid(path, zone, "timeZone must be nil or non-empty string")
+        problems.invalid_enum(path, zone, "timeZone must be nil or non-empty string")
         return
     for part in zone.split("/"):
         if part in (".", "..") or not _ZONE_PART.fullmatch(part):
-            problems.invalid(path, zone, f"unknown time zone {zone}")
+            problems.invalid_enum(path, zone, f"unknown time zone {zone}")
             return
     if zone.lower() == "local":
         text = (
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         )
-        problems.invalid(path, zone, text)
+        problems.invalid_enum(path, zone, text)
         if zone == "Local":
             return
     try:
         load_zone(zone)
     except CronError as error:
-        problems.invalid(path, zone, str(error))
+        problems.invalid_enum(path, zone, str(error))
