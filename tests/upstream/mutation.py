@@ -173,32 +173,58 @@ _SHOWN: Final = (
 )
 
 
-# Volumes that claim templates provide stand first, in the order of a map.
+# Volumes that claim templates provide stand first: several of them in the order of a map.
 _CLAIMED: Final = re.compile(r"^(spec\.template\.spec\.volumes)\[\d+\]")
-_KEYLESS: Final = "does not contain declared merge key"
+_UNDECLARED: Final = "field not declared in schema"
 
 
-def unlike(theirs: Json, ours: Json) -> Iterable[str]:
-    """What differs in the answers to one request."""
+def unlike(asked: Json, theirs: Json, ours: Json) -> Iterable[str]:
+    """What differs in the answers to one request, which had the body ``asked``."""
     if theirs["status"] == NO_ANSWER:
         # Upstream's handler panicked (it compares keys that are maps or lists in patches): there
         # are no words to compare, but the request was no good.
         refused = ours["status"] >= http.client.BAD_REQUEST
         return () if refused else [f"upstream panicked, winkube answered {ours['status']}"]
-    return differences(settled(theirs), settled(ours))
+    ordered = _has_one_claim(asked)
+    left, right = (settled(answer, ordered=ordered) for answer in (theirs, ours))
+    if _tells_part(left, right):
+        right = {**right, "body": {**right["body"], "message": left["body"]["message"]}}
+    return differences(left, right)
 
 
-def settled(answer: Json) -> Json:
+def _has_one_claim(asked: Json) -> bool:
+    spec = asked.get("spec") if isinstance(asked, dict) else None
+    templates = spec.get("volumeClaimTemplates") if isinstance(spec, dict) else None
+    return isinstance(templates, list) and len(templates) == 1
+
+
+def _tells_part(theirs: Json, ours: Json) -> bool:
+    """Whether upstream left out problems that we tell: of a map it tells none after a field that
+    is not declared, and maps have no order."""
+    (start, told), (begin, known) = (_typed(answer) for answer in (theirs, ours))
+    cut = any(line.endswith(_UNDECLARED) for line in told)
+    return cut and start == begin and told < known
+
+
+def _typed(answer: Json) -> tuple[str, set[str]]:
+    """What comes before the problems of an applied object, and the problems."""
+    body = answer.get("body")
+    message = (body.get("message") or "") if isinstance(body, dict) else ""
+    start, told, problems = (
+        message.partition("): ") if "typed patch object (" in message else ("",) * 3
+    )
+    return start + told, {line.strip() for line in problems.removeprefix("errors:\n").split("\n")}
+
+
+def settled(answer: Json, *, ordered: bool = False) -> Json:
     """Problems in no order, as upstream walks maps as they come; objects in messages left out."""
     body = answer.get("body")
     if not isinstance(body, dict) or body.get("kind") != "Status":
         return answer
-    start, typed, _ = (body.get("message") or "").partition("typed patch object (")
-    if typed and ("errors:\n" in body["message"] or "not declared in schema" in body["message"]):
-        return {**answer, "body": {**body, "message": start + typed}}
-    if _KEYLESS in (body.get("message") or ""):
-        # Of several elements without a key the first is told, in the order of a map.
-        return {**answer, "body": {**body, "message": _KEYLESS}}
+    start, several, problems = (body.get("message") or "").partition("errors:\n")
+    if several and "typed patch object (" in start:
+        told = "\n".join(sorted(problems.split("\n")))
+        return {**answer, "body": {**body, "message": start + several + told}}
     if body.get("reason") == "Conflict" and (body.get("details") or {}).get("causes"):
         # Conflicts with several managers are told in the order of a map.
         details = body["details"]
@@ -210,18 +236,27 @@ def settled(answer: Json) -> Json:
         {
             **cause,
             "message": _without_objects(cause["message"]),
-            "field": _in_no_order(cause.get("field", ""), body["details"].get("kind")),
+            "field": cause.get("field", "") if ordered else _in_no_order(cause, body["details"]),
         }
         for cause in body.get("details", {}).get("causes") or []
     ]
     in_order = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
     details = {**body.get("details", {}), "causes": in_order}
-    message = body["message"].partition("is invalid: ")[0] if causes else body["message"]
+    message = _told(body["message"], body.get("details", {}).get("causes") or [])
     return {**answer, "body": {**body, "message": message, "details": details}}
 
 
-def _in_no_order(field: str, kind: str) -> str:
-    return _CLAIMED.sub(r"\1[*]", field) if kind == "StatefulSet" else field
+def _in_no_order(cause: Json, details: Json) -> str:
+    field: str = cause.get("field", "")
+    return _CLAIMED.sub(r"\1[*]", field) if details.get("kind") == "StatefulSet" else field
+
+
+def _told(message: str, causes: list[Json]) -> str:
+    """A message without its problems if it tells just those that are listed, each once."""
+    start, invalid, told = message.partition("is invalid: ")
+    problems = list(dict.fromkeys(f"{each.get('field')}: {each['message']}" for each in causes))
+    listed = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    return start + invalid + ("" if told == listed else _without_objects(told))
 
 
 def _without_objects(message: str) -> str:

@@ -69,7 +69,7 @@ def check(pair: tuple[Conversation, Conversation], case: Case, namespace: str) -
     different = [
         f"seed {SEED}, step {index} {step.verb} {step.type} {step.body!r}: {line}"
         for index, (step, left, right) in enumerate(zip(case.steps, theirs, ours, strict=True))
-        for line in unlike(left, right)
+        for line in unlike(step.body, left, right)
     ]
     if different:
         pytest.fail("\n".join(different), pytrace=False)
