@@ -26,7 +26,7 @@ from winkube.cluster.process import load_record
 from winkube.cluster.simulation import SIMULATED, node_specs
 from winkube.cluster.spec import NodeSpec
 from winkube.cluster.state import CONTROL_PLANE, ClusterState
-from winkube.cluster.supervisor import SUPERVISOR, Component, record_path, wait_for_end
+from winkube.cluster.supervisor import GUARD, SUPERVISOR, Component, record_path, wait_for_end
 from winkube.linux import cgroup, netns
 from winkube.machines.personality import Personality, find_personality
 from winkube.machines.underlay import netns_name
@@ -54,7 +54,7 @@ def plan_components(state: ClusterState) -> list[Component]:
     components.append(Component("dns", lambda: _dns(state), control, needs=MODULES))
     if state.simulation.count:
         components.append(Component(SIMULATED, lambda: _simulated(state), control, needs=MODULES))
-    components.append(Component("guard", lambda: _guard(state), needs=MODULES))
+    components.append(Component(GUARD, lambda: _guard(state), needs=MODULES))
     # What needs least starts first, while the rest is being loaded.
     return sorted(components, key=lambda component: len(component.needs))
 

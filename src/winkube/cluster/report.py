@@ -1,6 +1,7 @@
 """What is running: clusters, processes, nodes, logs."""
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from winkube.cluster.process import load_record
 from winkube.cluster.readiness import is_ready
 from winkube.cluster.simulation import NO_SIMULATION, Simulation
 from winkube.cluster.state import ClusterState, list_clusters, load_state
-from winkube.cluster.supervisor import SUPERVISOR, record_path
+from winkube.cluster.supervisor import GUARD, SUPERVISOR, record_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,22 @@ async def inspect(home: Home, name: str) -> Report:
         async with ApiClient(admin_client_config(state)) as client:
             nodes = {n["metadata"]["name"]: n for n in (await client.list(NODES))["items"]}
     except (ApiError, ClientError) as error:
-        return Report(processes, [], f"the API server does not answer: {error}")
+        said = f"the API server does not answer: {error}"
+        return Report(processes, [], "\n".join(filter(None, (said, way_out(name, processes)))))
     rows = [_node_row(state, node.name, nodes.get(node.name)) for node in state.spec.nodes]
     ready = sum(name in nodes and is_ready(nodes[name]) for name in state.simulation.names)
-    return Report(processes, rows, "", state.simulation, ready)
+    return Report(processes, rows, way_out(name, processes), state.simulation, ready)
+
+
+def way_out(name: str, processes: Iterable[ProcessRow]) -> str:
+    """What to do when nobody is left who would begin processes again; empty while somebody is."""
+    running = {row.component for row in processes if row.state == "running"}
+    if running & {SUPERVISOR, GUARD}:
+        return ""
+    return (
+        "neither the supervisor nor its guard runs, so nothing that ends is begun again: "
+        f"`winkube up --name {name}` starts them, and what runs goes on"
+    )
 
 
 def _process_row(state: ClusterState, component: str) -> ProcessRow:

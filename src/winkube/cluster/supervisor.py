@@ -33,6 +33,7 @@ from winkube.linux import cgroup, netns
 log = logging.getLogger(__name__)
 
 SUPERVISOR: Final = "supervisor"
+GUARD: Final = "guard"
 _BACKOFF: Final = Backoff(first=0.1, factor=2.0, ceiling=15.0)
 _STEADY_SECONDS: Final = 30.0  # one that ran this long starts over with the first delay
 _STOP_GRACE: Final = 4.0

@@ -14,7 +14,7 @@ from winkube.base.paths import Home
 from winkube.cluster.errors import BusyError, NoSuchClusterError
 from winkube.cluster.process import ProcessId, end, load_record
 from winkube.cluster.state import CONTROL_PLANE, exclusive, load_state
-from winkube.cluster.supervisor import SUPERVISOR, record_path
+from winkube.cluster.supervisor import GUARD, SUPERVISOR, record_path
 from winkube.linux import cgroup, mount
 from winkube.machines import underlay
 
@@ -65,7 +65,7 @@ def _interrupt(home: Home, name: str) -> None:
 
 def _stop_supervisor(records: Path) -> None:
     """End the supervisor, which ends its components, the guard among them, before it goes."""
-    watched = [record_path(records, name) for name in (SUPERVISOR, "guard")]
+    watched = [record_path(records, name) for name in (SUPERVISOR, GUARD)]
     while left := [process for process in map(load_record, watched) if process]:
         # A guard without a supervisor is about to start one: whoever comes first is ended first.
         end(left[:1], grace=_STOP_SECONDS)
