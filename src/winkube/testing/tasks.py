@@ -18,7 +18,7 @@ async def running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 task.cancel()
 
 
-async def eventually(holds: Callable[[], object], *, seconds: float = 5.0) -> None:
+async def eventually(holds: Callable[[], object], *, seconds: float = 30.0) -> None:
     """Let other tasks run until ``holds()`` is true."""
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - any state may be waited for, not only events

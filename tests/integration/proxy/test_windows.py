@@ -85,7 +85,7 @@ async def proxy_running(tmp_path: Path, api: FakeApi) -> AsyncIterator[WindowsPr
         task.cancel()
 
 
-async def eventually(check: Any, timeout: float = 5.0) -> None:
+async def eventually(check: Any, timeout: float = 30.0) -> None:
     async with asyncio.timeout(timeout):
         while True:
             if await check():
