@@ -200,6 +200,10 @@ CASES = [
             token({"audiences": ["vault"]}),
             Step("POST", REVIEWS, reviewed("vault", "other")),
             Step("DELETE", f"{ACCOUNTS}/robot"),
+            # A second in which nothing happens: upstream looks for the account in a cache.
+            Step(
+                "GET", f"{ACCOUNTS}?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dnobody"
+            ),
             Step("POST", REVIEWS, lambda answers: reviewed("vault")(answers[:6])),
         ),
         managed=False,
