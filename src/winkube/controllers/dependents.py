@@ -11,20 +11,20 @@ from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import (
     controller_of,
     is_deleting,
-    key_of,
     labels_of,
     name_of,
     namespace_of,
     owner_references,
     uid_of,
 )
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selectors import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import Resource
 from winkube.controllers.adoption import Predicate, apply_claims, plan_claims
 from winkube.controllers.controller import Controller
-from winkube.controllers.indexes import NAMESPACE, ORPHANS, OWNER, add_owner_indexes
+from winkube.controllers.indexes import OWNER, add_owner_indexes, selected_orphans
+from winkube.controllers.selecting import ReadSelector, Selecting, read_selector
 
 # Given an owner, says of any object whether it is one the owner wants.
 Wants = Callable[[JsonObject], Predicate]
@@ -37,11 +37,11 @@ def to_predicate(selector: LabelSelector) -> Predicate:
 
 
 def selects(owner: JsonObject) -> Predicate:
-    return to_predicate(from_label_selector(owner["spec"].get("selector")))
+    return to_predicate(read_selector(owner))
 
 
 class Dependents:
-    """``kind`` is that of the owners; ``wants`` is for those without a plain label selector."""
+    """``kind`` is that of the owners; ``wants`` is for those that look at more than labels."""
 
     def __init__(
         self,
@@ -49,13 +49,16 @@ class Dependents:
         resource: Resource,
         owners: Informer,
         kind: str,
-        wants: Wants = selects,
+        wants: Wants | None = None,
+        *,
+        read: ReadSelector = read_selector,
     ) -> None:
         self.resource = resource
         self._client = controller.client
         self._owners = owners
         self._kind = kind
         self._wants = wants
+        self._read = read
         self._queue = controller.queue
         self._informer = controller.informer(resource)
         add_owner_indexes(owners)
@@ -63,6 +66,7 @@ class Dependents:
 
     def follow(self, observe: Observer | None = None, *, gather_seconds: float = 0.0) -> None:
         """Queue the owners of what changes; changes come in swarms, which may be gathered."""
+        adopters = Selecting(self._owners, self._queue_adopters, self._read)
 
         def changed(key: str, old: JsonObject | None, new: JsonObject | None) -> None:
             # Most changes are of objects that have no owner, or one of another kind.
@@ -77,7 +81,7 @@ class Dependents:
                 else:
                     self._queue.add(owner)
             if new is not None and controller_of(new) is None:
-                self._queue_adopters(new)
+                adopters.changed(namespace_of(new), labels_of(new), new)
 
         self._informer.on_change(changed)
 
@@ -89,8 +93,10 @@ class Dependents:
         self, owner: JsonObject, *, finalizer: str | None = None
     ) -> tuple[JsonObject, ...]:
         """Adopt and release; what is the owner's afterwards."""
-        orphans = self._informer.by_index(ORPHANS, namespace_of(owner))
-        claims = plan_claims(owner, self._wants(owner), (*self.of(owner), *orphans))
+        selector = self._read(owner)
+        orphans = selected_orphans(self._informer, namespace_of(owner), selector)
+        wants = to_predicate(selector) if self._wants is None else self._wants(owner)
+        claims = plan_claims(owner, wants, (*self.of(owner), *orphans))
         if claims.adopt:
             await self._recheck(owner)
         return await apply_claims(self._client, self.resource, owner, claims, finalizer=finalizer)
@@ -116,7 +122,10 @@ class Dependents:
             return None
         return f"{namespace_of(obj)}/{owner['name']}"
 
-    def _queue_adopters(self, obj: JsonObject) -> None:
-        for candidate in self._owners.by_index(NAMESPACE, namespace_of(obj)):
-            if self._wants(candidate)(obj):
-                self._queue.add(key_of(candidate))
+    def _queue_adopters(self, keys: Sequence[str], obj: JsonObject | None) -> None:
+        for key in keys:
+            owner = self._owners.get(key)
+            if owner is None or obj is None:
+                continue
+            if self._wants is None or self._wants(owner)(obj):
+                self._queue.add(key)

@@ -14,13 +14,12 @@ from winkube.api.meta import (
     controller_of,
     find_condition,
     is_deleting,
-    key_of,
     labels_of,
     name_of,
     namespace_of,
+    split_key,
     uid_of,
 )
-from winkube.api.selectors import from_label_selector
 from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
@@ -33,8 +32,9 @@ from winkube.client.resource import (
     STATEFULSETS,
 )
 from winkube.controllers.controller import Context, Controller
-from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
+from winkube.controllers.indexes import add_label_index, selected
 from winkube.controllers.pods import is_ready
+from winkube.controllers.selecting import Selecting, read_selector
 
 # A pod that was to be evicted and is there this much later was not evicted.
 DELETION_SECONDS: Final = 120.0
@@ -194,9 +194,9 @@ class DisruptionController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._budgets = self.follow(PODDISRUPTIONBUDGETS)
-        add_owner_indexes(self._budgets)
+        self._covering = Selecting(self._budgets, self._queue_covering)
         self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
+        add_label_index(self._pods)
         self._pods.on_change(self._pod_changed)
         self._owners = {
             "ReplicaSet": self.informer(REPLICASETS),
@@ -208,11 +208,16 @@ class DisruptionController(Controller):
             informer.on_change(self._owner_changed)
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        for pod in (old, new):
-            if pod is not None:
-                names = self._queue_covering(namespace_of(pod), labels_of(pod))
-                if len(names) > 1 and pod is new:
-                    self._tell_ambiguous(pod, names[0])
+        if old is not None and (new is None or labels_of(old) != labels_of(new)):
+            self._covering.changed(namespace_of(old), labels_of(old))
+        if new is not None:
+            self._covering.changed(namespace_of(new), labels_of(new), new)
+
+    def _queue_covering(self, keys: Sequence[str], pod: JsonObject | None) -> None:
+        for key in keys:
+            self.queue.add(key)
+        if len(keys) > 1 and pod is not None:
+            self._tell_ambiguous(pod, split_key(keys[0])[1])
 
     def _tell_ambiguous(self, pod: JsonObject, name: str) -> None:
         said = (
@@ -228,25 +233,13 @@ class DisruptionController(Controller):
         )
         if before != after and new is not None:
             template = new["spec"].get("template") or {}
-            self._queue_covering(namespace_of(new), labels_of(template))
-
-    def _queue_covering(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
-        covering = [
-            budget
-            for budget in self._budgets.by_index(NAMESPACE, namespace)
-            if from_label_selector(budget["spec"].get("selector")).matches(labels)
-        ]
-        for budget in covering:
-            self.queue.add(key_of(budget))
-        return [name_of(budget) for budget in covering]
+            self._covering.changed(namespace_of(new), labels_of(template))
 
     async def reconcile(self, key: str) -> None:
         budget = self._budgets.get(key)
         if budget is None:
             return
-        selector = from_label_selector(budget["spec"].get("selector"))
-        near = self._pods.by_index(NAMESPACE, namespace_of(budget))
-        pods = [pod for pod in near if selector.matches(labels_of(pod))]
+        pods = selected(self._pods, namespace_of(budget), read_selector(budget))
         now = self.clock.now()
         if not pods:
             self.event(budget, "Normal", "NoPods", "No matching pods found")

@@ -18,14 +18,13 @@ from winkube.api.meta import (
     labels_of,
     name_of,
 )
-from winkube.api.selectors import from_match_labels
+from winkube.api.selectors import LabelSelector, from_match_labels
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, REPLICASETS, REPLICATIONCONTROLLERS, Resource
-from winkube.controllers.adoption import Predicate
 from winkube.controllers.batch import Failure
 from winkube.controllers.controller import Context, Controller
-from winkube.controllers.dependents import Dependents, selects, to_predicate
+from winkube.controllers.dependents import Dependents
 from winkube.controllers.expectations import Expectations
 from winkube.controllers.indexes import OWNER
 from winkube.controllers.pod_control import PodControl
@@ -35,6 +34,7 @@ from winkube.controllers.pods import (
     node_of,
     pod_from_template,
 )
+from winkube.controllers.selecting import read_selector
 from winkube.controllers.victim import worst_first
 
 BURST: Final = 500
@@ -113,11 +113,11 @@ class ReplicaSetController(Controller):
         self._sets = self.follow(self.resource)
         self._expected = Expectations(context.clock)
         self._control = PodControl(self, self._expected)
-        self._pods = Dependents(self, PODS, self._sets, self.kind, self.wants)
+        self._pods = Dependents(self, PODS, self._sets, self.kind, read=self.selector)
         self._pods.follow(self._expected.observe)
 
-    def wants(self, replica_set: JsonObject) -> Predicate:
-        return selects(replica_set)
+    def selector(self, replica_set: JsonObject) -> LabelSelector:
+        return read_selector(replica_set)
 
     async def reconcile(self, key: str) -> None:
         replica_set = self._sets.get(key)
@@ -171,5 +171,5 @@ class ReplicationController(ReplicaSetController):
     kind = "ReplicationController"
     resource = REPLICATIONCONTROLLERS
 
-    def wants(self, replica_set: JsonObject) -> Predicate:
-        return to_predicate(from_match_labels(replica_set["spec"].get("selector")))
+    def selector(self, replica_set: JsonObject) -> LabelSelector:
+        return from_match_labels(replica_set["spec"].get("selector"))

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from winkube.api.meta import key_of, namespace_of
+from winkube.api.selector_index import SelectorIndex
 from winkube.api.selectors import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.scheduler.shape import PodInfo
-from winkube.scheduler.term_index import SelectorIndex
 
 REMEMBERED: Final = 4096
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from winkube.api.selector_index import exact_label
 from winkube.api.selectors import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.scheduler.counters import Alike, Counters
@@ -16,7 +17,6 @@ from winkube.scheduler.node import NodeInfo, changed_aspects
 from winkube.scheduler.placed_terms import PlacedTerms
 from winkube.scheduler.shape import PodInfo
 from winkube.scheduler.spreading import Spreading
-from winkube.scheduler.term_index import exact_label
 from winkube.scheduler.terms import Term
 from winkube.scheduler.volumes import Volumes
 

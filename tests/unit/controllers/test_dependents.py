@@ -1,9 +1,11 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.api.errors import ConflictError
+from winkube.api.selectors import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, REPLICASETS
 from winkube.controllers.adoption import Predicate, plan_claims
@@ -130,3 +132,30 @@ async def test_what_an_owner_leaves_behind_is_not_taken_back() -> None:
         with pytest.raises(ConflictError):
             await mine.pods.claim(before)
         assert "ownerReferences" not in api.all(PODS)[0]["metadata"]
+
+
+async def test_an_orphan_is_compared_with_owners_that_could_want_it_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: set[str] = set()
+    matches = LabelSelector.matches
+
+    def counting(self: LabelSelector, labels: Mapping[str, str] | None) -> bool:
+        asked.update(value for each in self.requirements for value in each.values)
+        return matches(self, labels)
+
+    api = FakeApi()
+    for number in range(200):
+        other = owner(f"rs-{number}")
+        other["spec"]["selector"]["matchLabels"]["app"] = f"app-{number}"
+        api.seed(REPLICASETS, other)
+    subject = keeper(api)
+    subject.pods.follow(subject.observe)
+    async with controlling(subject):
+        monkeypatch.setattr(LabelSelector, "matches", counting)
+        await api.create(PODS, pod("free", app="app-7"))
+        await eventually(lambda: subject.done == ["default/rs-7"])
+        found = subject.sets.get("default/rs-8")
+        assert found is not None
+        assert await subject.pods.claim(found) == ()
+        assert asked == {"app-7"}

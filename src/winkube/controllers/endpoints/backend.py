@@ -8,9 +8,9 @@ from winkube.api.addresses import regular
 from winkube.api.meta import is_deleting, labels_of, name_of, namespace_of, uid_of
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
+from winkube.controllers.indexes import LABELS
 from winkube.controllers.pods import is_finished, is_ready, node_of
 
-LABELS = "labels"
 HEADLESS = "service.kubernetes.io/headless"
 
 Port = tuple[str, int, str, str]
@@ -27,14 +27,6 @@ class Backend:
     ready: bool
     serving: bool
     terminating: bool
-
-
-def add_label_index(pods: Informer) -> None:
-    """Find the pods of a selector without walking their namespace."""
-    pods.add_index(
-        LABELS,
-        lambda pod: [f"{namespace_of(pod)}/{key}={value}" for key, value in labels_of(pod).items()],
-    )
 
 
 def selected_pods(pods: Informer, service: JsonObject) -> list[JsonObject]:

@@ -10,7 +10,6 @@ from winkube.client.errors import TransportError
 from winkube.client.resource import ENDPOINTSLICES, NODES, PODS, SERVICES
 from winkube.controllers.controller import Context, Controller
 from winkube.controllers.endpoints.backend import (
-    add_label_index,
     backends,
     families,
     fingerprint,
@@ -26,7 +25,7 @@ from winkube.controllers.endpoints.slice_plan import (
 )
 from winkube.controllers.endpoints.trigger import TriggerTimes, stamp
 from winkube.controllers.expectations import Expectations
-from winkube.controllers.indexes import add_owner_indexes
+from winkube.controllers.indexes import add_label_index, add_owner_indexes
 from winkube.controllers.pod_control import is_ending_namespace
 
 ZONE = "topology.kubernetes.io/zone"
