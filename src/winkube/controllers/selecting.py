@@ -68,23 +68,26 @@ class Selecting:
             return
         loop = asyncio.get_running_loop()
         if not namespace.changed:
-            now = loop.time()
-            if now - namespace.since >= PAUSE_SECONDS:
-                namespace.since, namespace.asked = now, 0
+            if loop.time() - namespace.since >= PAUSE_SECONDS:
+                namespace.asked = 0
             if namespace.asked < STEP:
                 namespace.asked += self._compare(namespace, labels, obj)
+                namespace.since = loop.time()
                 return
             loop.call_later(PAUSE_SECONDS, self._catch_up, namespace)
         alike = frozenset(labels.items())
         namespace.changed[alike] = obj or namespace.changed.get(alike)
 
     def _catch_up(self, namespace: _Namespace) -> None:
-        asked = 0
-        while namespace.changed and asked < STEP:
+        loop = asyncio.get_running_loop()
+        namespace.asked = 0
+        while namespace.changed and namespace.asked < STEP:
             labels = next(iter(namespace.changed))
-            asked += self._compare(namespace, dict(labels), namespace.changed.pop(labels))
+            obj = namespace.changed.pop(labels)
+            namespace.asked += self._compare(namespace, dict(labels), obj)
+        namespace.since = loop.time()
         if namespace.changed:
-            asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._catch_up, namespace)
+            loop.call_later(PAUSE_SECONDS, self._catch_up, namespace)
 
     def _compare(
         self, namespace: _Namespace, labels: Mapping[str, str], obj: JsonObject | None

@@ -1,10 +1,13 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
+import pytest
+
 from winkube.api.selectors import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import PODDISRUPTIONBUDGETS
+from winkube.controllers import selecting
 from winkube.controllers.selecting import STEP, Selecting
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
@@ -65,7 +68,7 @@ async def test_only_who_could_select_is_asked() -> None:
 
 
 async def test_every_form_of_selector_is_found() -> None:
-    forms = {
+    forms: dict[str, JsonObject] = {
         "in": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["x", "y"]}]},
         "long": {
             "matchExpressions": [
@@ -99,7 +102,10 @@ async def test_a_selector_that_changes_or_goes_is_forgotten() -> None:
         assert subject.told == [(["default/b"], None)]
 
 
-async def test_many_that_match_are_compared_in_steps_and_alike_changes_once() -> None:
+async def test_many_that_match_are_compared_in_steps_and_alike_changes_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selecting, "PAUSE_SECONDS", 1.0)
     budgets = [budget(f"b-{number}", app("x")) for number in range(STEP)]
     async with stage(*budgets) as (_, subject):
         for number in range(300):
