@@ -5,8 +5,12 @@ children would repeat each other).
 """
 
 import random
+from typing import Final
 
 from winkube.base.ids import SUFFIX_ALPHABET
+
+# generateName leaves room for the suffix in 63 characters; longer bases are cut, as upstream does.
+_MAX_BASE: Final = 58
 
 
 class Chance:
@@ -19,5 +23,5 @@ class Chance:
         variant = "89ab"[int(text[16], 16) & 3]
         return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
 
-    def suffix(self) -> str:
-        return "".join(self._random.choices(SUFFIX_ALPHABET, k=5))
+    def name(self, base: str) -> str:
+        return base[:_MAX_BASE] + "".join(self._random.choices(SUFFIX_ALPHABET, k=5))

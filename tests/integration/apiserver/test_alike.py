@@ -123,6 +123,19 @@ def test_generated_names_are_made_too(series: Series) -> None:
     assert made["generateName"] == "pod-web-"
 
 
+@pytest.mark.parametrize("name", [0, False, [], {}])
+def test_a_name_that_is_no_text_is_refused_though_one_could_be_made(
+    series: Series, name: Any
+) -> None:
+    def named(name: Any) -> Any:
+        return {**pod("x"), "metadata": {"name": name, "generateName": "pod-web-"}}
+
+    series.learnt(named)
+    refused, _ = series.create(named(name))
+    assert refused.status == 400
+    assert "cannot unmarshal" in refused.message
+
+
 def test_a_taken_name_is_refused(series: Series) -> None:
     name = series.learnt().body["metadata"]["name"]
     again, _ = series.create(pod(name))
@@ -227,12 +240,13 @@ def test_claims_named_after_the_pod_are_judged_with_its_name(series: Series) -> 
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}
     }
     volumes = [
-        {"name": "v" * 63, "ephemeral": {"volumeClaimTemplate": template}},
-        {"name": "w", "emptyDir": {}},
+        {"name": "v", "ephemeral": {"volumeClaimTemplate": template}},
+        {"name": "w", "persistentVolumeClaim": {"claimName": "pod-own-v"}},
     ]
-    quick = series.learnt(lambda name: pod(name, volumes=volumes))
-    slow, _ = series.create(spaced(pod("pod-slow", volumes=volumes)))
-    assert stripped(quick) == stripped(slow)
+    series.never(lambda name: pod(name, volumes=volumes))
+    refused, _ = series.create(pod("pod-own", volumes=volumes))
+    assert refused.status == 422
+    assert "must not reference a PVC that gets created" in refused.message
 
 
 def test_a_limit_range_completes_the_next_pod(series: Series, api: Any) -> None:

@@ -27,13 +27,14 @@ from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
 _MAX_BYTES: Final = 16 * 1024
-_MAX_BASE: Final = 58
 # Names that nothing can be said about: anything else goes the long way.
 _PLAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _PLAIN_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 # Labels of this domain mean something, and so does any where a selector is made of its value.
 _DOMAIN: Final = "kubernetes.io/"
 _SELECTING: Final = b"LabelKeys"
+# The claims of such volumes are named after the pod, and validation looks at their names.
+_NAMED_AFTER_IT: Final = b'"ephemeral":'
 # Not guessable, so no user's text can hold them.
 _NAME, _UID, _TIME, _LABELS = (secrets.token_hex(16) for _ in range(4))
 _PLACES: Final = (
@@ -101,7 +102,9 @@ class Alike:
     ) -> Likeness | None:
         """None for whatever has to go the long way in any case."""
         is_new_pod = served.kind.gvk == ("", "v1", "Pod") and not options.dry_run
-        if not is_new_pod or len(raw) > _MAX_BYTES or not _is_nameable(document):
+        if not is_new_pod or len(raw) >= _MAX_BYTES or not _is_nameable(document):
+            return None
+        if _NAMED_AFTER_IT in raw:
             return None
         registry, metadata = self._registry, document["metadata"]
         text, labels = _texts(document, metadata)
@@ -115,7 +118,7 @@ class Alike:
         who = (user.name, user.groups, options.manager, options.field_validation)
         # What stands where decides what the answer looks like.
         shape = (*metadata, "", *metadata["labels"]) if labels else (*metadata,)
-        name, base = metadata.get("name") or "", metadata.get("generateName") or ""
+        name, base = metadata.get("name", ""), metadata.get("generateName", "")
         return Likeness((namespace, who, shape, text), world, name, base, labels)
 
     async def create(
@@ -126,7 +129,7 @@ class Alike:
         if pattern is None or not pattern.agreed or pattern.world != like.world:
             return None
         registry = self._registry
-        name = like.name or like.base[:_MAX_BASE] + registry.chance.suffix()
+        name = like.name or registry.chance.name(like.base)
         key = served.key(namespace, name)
         if not _is_plain(name) or served.cache.get(key) is not None:
             return None
@@ -168,10 +171,11 @@ def _is_nameable(document: Any) -> bool:
     metadata = document.get("metadata")
     if type(metadata) is not dict or "managedFields" in metadata:
         return False
-    name, base = metadata.get("name") or "", metadata.get("generateName") or ""
+    name, base = metadata.get("name", ""), metadata.get("generateName", "")
     if type(name) is not str or type(base) is not str:
         return False
-    return _is_plain(name) if name else bool(base)
+    # One that is given and empty would be left out, and then stand elsewhere.
+    return _is_plain(name) if "name" in metadata else bool(base)
 
 
 def _texts(document: JsonObject, metadata: JsonObject) -> tuple[bytes, bytes]:

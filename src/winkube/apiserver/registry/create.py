@@ -28,8 +28,6 @@ from winkube.apiserver.storage import preview
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
-# generateName leaves room for the suffix in 63 characters; longer bases are cut, as upstream does.
-_MAX_BASE: Final = 58
 _NAME_ATTEMPTS: Final = 8
 _SYSTEM_FIELDS: Final = ("selfLink", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -93,7 +91,7 @@ async def _create(registry: Registry, request: Admission, options: WriteOptions)
     try:
         for attempt in range(_NAME_ATTEMPTS if generated else 1):
             if generated:
-                metadata["name"] = metadata["generateName"][:_MAX_BASE] + registry.chance.suffix()
+                metadata["name"] = registry.chance.name(metadata["generateName"])
             if attempt == 0:
                 finish = registry.begin(served, obj, None, dry_run=options.dry_run)
                 await _complete(registry, request, options)
