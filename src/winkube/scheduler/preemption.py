@@ -76,7 +76,7 @@ class Preemption:
         self._world = world
         self._pick = pick
         self._budgets = BudgetCache()
-        self._kept: tuple[tuple[int, object], Outcome] | None = None
+        self._kept: tuple[Diagnosis, Outcome] | None = None
 
     def run(self, make_cycle: Callable[[], Cycle], pod: PodInfo, why: Diagnosis) -> Outcome:
         """What can be done for a pod that no node takes."""
@@ -85,17 +85,16 @@ class Preemption:
         given_up = self._given_up(pod, why)
         if given_up is not None:
             return Outcome(message=given_up)
-        names = why.resolvable()
-        # Pods alike get the same answer while nothing changes: no victim is found twice.
-        key = (self._world.version, pod.shape)
-        if pod.simple and self._kept is not None and self._kept[0] == key:
+        # Pods alike share one diagnosis while nothing changes: no victim is found for the next.
+        if self._kept is not None and self._kept[0] is why:
             return self._kept[1]
+        names = why.resolvable()
         found, refusals = self._try_nodes(make_cycle(), names) if names else ([], {})
         if found:
             best = min(found, key=Candidate.rank)
             return Outcome(best.node, best.victims)
         outcome = self._nothing(why, refusals)
-        self._kept = (key, outcome)
+        self._kept = (why, outcome)
         return outcome
 
     def _given_up(self, pod: PodInfo, why: Diagnosis) -> str | None:

@@ -46,11 +46,11 @@ def preempt(world: World, wanted: PodInfo) -> Outcome:
     decider = Decider(PROFILE, world)
     assert decider.choose(wanted) is None
     before = {name: sorted(n.pods) for name, n in world.nodes.items()}
-    used = {name: (n.used_cpu, dict(n.priorities)) for name, n in world.nodes.items()}
+    used = {name: (n.requested.copy(), dict(n.priorities)) for name, n in world.nodes.items()}
     why = decider.diagnose(wanted)
     found = Preemption(PROFILE, world).run(lambda: decider.cycle(wanted), wanted, why)
     assert {name: sorted(n.pods) for name, n in world.nodes.items()} == before
-    assert {name: (n.used_cpu, dict(n.priorities)) for name, n in world.nodes.items()} == used
+    assert {name: (n.requested, n.priorities) for name, n in world.nodes.items()} == used
     return found
 
 
@@ -141,6 +141,22 @@ def test_anti_affinity_to_a_lesser_pod_is_resolved() -> None:
     world = world_of(node("a"), a=[pod("p", "1", labels={"app": "x"}), pod("q", "100m")])
     outcome = preempt(world, pod("vip", "1", 10, affinity=apart))
     assert victims(outcome) == ["p"]
+
+
+def test_what_helps_nobody_may_help_another_of_the_same_needs() -> None:
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "shunned"}},
+    }
+    required = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    important = pod("important", "1", priority=10, affinity=required)
+    world = world_of(node("n1"), n1=[important, pod("lesser", "1")])
+    decider, preemption = Decider(PROFILE, world), Preemption(PROFILE, world)
+    for label, victims in (("shunned", []), ("other", ["lesser"])):
+        wanted = pod(label, "1", priority=5, labels={"app": label})
+        why = decider.diagnose(wanted)
+        outcome = preemption.run(lambda each=wanted: decider.cycle(each), wanted, why)
+        assert [victim.name for victim in outcome.victims] == victims
 
 
 def test_promised_room_is_kept_from_lesser_pods_only() -> None:
