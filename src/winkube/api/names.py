@@ -138,10 +138,6 @@ def label_value_problems(value: str) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def is_label_value(value: str) -> bool:
-    return not label_value_problems(value)
-
-
 def env_name_problems(value: str) -> tuple[str, ...]:
     """Relaxed since v1.34: any printable ASCII but '='."""
     problems = []

@@ -6,7 +6,6 @@ RuntimeServiceError (UNKNOWN)
 ├── FailedPreconditionError FAILED_PRECONDITION
 ├── UnsupportedError       UNIMPLEMENTED
 ├── DeadlineError          DEADLINE_EXCEEDED
-├── UnavailableError       UNAVAILABLE
 ├── StartError             UNKNOWN, the program could not be started
 └── ImageError             UNKNOWN, see runtime/oci/errors.py
 """
@@ -43,10 +42,6 @@ class UnsupportedError(RuntimeServiceError):
 
 class DeadlineError(RuntimeServiceError):
     code = "DEADLINE_EXCEEDED"
-
-
-class UnavailableError(RuntimeServiceError):
-    code = "UNAVAILABLE"
 
 
 class StartError(RuntimeServiceError):

@@ -32,8 +32,6 @@ class NodeInfo:
         "spec_version",
         "taints",
         "unschedulable",
-        "used_cpu",
-        "used_memory",
         "weight_cpu",
         "weight_memory",
         "zone",
@@ -47,7 +45,7 @@ class NodeInfo:
         self.requested: Counter[str] = Counter()
         # How many pods of each priority it has: preemption asks for the lowest.
         self.priorities: Counter[int] = Counter()
-        self.used_cpu = self.used_memory = self.weight_cpu = self.weight_memory = 0
+        self.weight_cpu = self.weight_memory = 0
         self.update({"metadata": {"name": name}})
 
     def update(self, obj: JsonObject) -> None:
@@ -81,8 +79,6 @@ class NodeInfo:
         shape, requested = pod.shape, self.requested
         for name, amount in shape.requests.items():
             requested[name] += sign * amount
-        self.used_cpu = requested[CPU]
-        self.used_memory = requested[MEMORY]
         self.weight_cpu += sign * shape.weight_cpu
         self.weight_memory += sign * shape.weight_memory
         self.priorities[shape.priority] += sign

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from winkube.api.schema import load_schema
 from winkube.apiserver.apply.compare import Found, compare, stated
-from winkube.apiserver.apply.element import lookup, to_text
+from winkube.apiserver.apply.element import to_text
 from winkube.apiserver.apply.managers import changes, track_creation, track_update
 from winkube.apiserver.apply.merge import merge, remove
 from winkube.apiserver.apply.owner import author, read_managers
@@ -94,12 +94,6 @@ def test_the_oldest_of_many_authors_become_one() -> None:
         obj = new
     managers = [owner.manager for owner in read_managers(obj["metadata"])]
     assert managers == ["ancient-changes", *(f"m{number:02}" for number in range(4, 13))]
-
-
-def test_lookup_finds_what_a_path_names() -> None:
-    named = {to_text(path): path for path in paths(stated(SHAPE, POD))}
-    assert lookup(SHAPE, POD, named['.spec.containers[name="c"].args']) == ["1", "2"]
-    assert lookup(SHAPE, {"spec": {}}, named['.spec.containers[name="c"].args']) is ...
 
 
 def test_merge_keeps_what_the_configuration_does_not_mention() -> None:

@@ -21,7 +21,6 @@ from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
 _RBAC: Final = "rbac.authorization.k8s.io"
-_MAX_PRIORITY: Final = 1_000_000_000
 _NO_PARTS: Final = ("//", "/./", "/../", "%2f", "%2F")
 _NO_ENDS: Final = ("/..", "/.")
 _WILDCARD_TEXT: Final = (

@@ -87,31 +87,6 @@ def value_step(element: Any) -> str:
     return "v:" + orjson.dumps(element).decode()
 
 
-def lookup(shape: Shape | None, value: Any, path: Path) -> Any:
-    """What stands at a path; ``...`` when nothing does."""
-    for step in path:
-        if shape is None:
-            return ...
-        if step.startswith("f:"):
-            key = step[2:]
-            if not isinstance(value, dict) or key not in value:
-                return ...
-            value, shape = value[key], child_shape(shape, key)
-        else:
-            index = find_element(shape, value, step)
-            if index is None:
-                return ...
-            value, shape = value[index], shape.item
-    return value
-
-
-def find_element(shape: Shape, value: Any, step: str) -> int | None:
-    if not isinstance(value, list):
-        return None
-    name = key_step if step.startswith("k:") else lambda _, element: value_step(element)
-    return next((i for i, element in enumerate(value) if name(shape, element) == step), None)
-
-
 def to_text(path: Path) -> str:
     """As conflicts name it: ``.spec.containers[name="c"].image``."""
     text = ""

@@ -17,7 +17,6 @@ from winkube.base.types import JsonObject
 
 _MAX_NUMBER: Final = 64
 _INT64: Final = 2**63
-_MAP: Final = "tag:yaml.org,2002:map"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 # Aliases may make this much of a text that is written out (go-yaml: decode.go).
 _ALIASED_SHARE: Final = 0.99

@@ -8,7 +8,6 @@ restart by the pod's policy. A new sandbox starts the pod from its first init co
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final
 
 from winkube.base.types import JsonObject
 from winkube.kubelet.pod import identity
@@ -53,9 +52,6 @@ class _Draft:
     kill: list[Kill] = field(default_factory=list)
     start: list[str] = field(default_factory=list)
     failed: bool = False
-
-
-NOTHING: Final = Plan()
 
 
 def plan_pod(pod: JsonObject, state: PodState, verdicts: Verdicts) -> Plan:
