@@ -39,6 +39,8 @@ class Connection(asyncio.Protocol):
         self._seconds = 0.0
         self._heard = 0.0
         self._streams = False
+        # The answer came before the whole body was sent: the server still waits for the rest.
+        self._cut_short = False
         self._error: ConnectionError | TimeoutError | None = None
 
     @property
@@ -112,7 +114,7 @@ class Connection(asyncio.Protocol):
             if self._writable is not None:
                 await self._writable
             if self._response is None or self._response.done or self._error is not None:
-                # Refused before the end.
+                self._cut_short = start + PIECE_BYTES < len(body)
                 break
 
     async def _wait(self) -> None:
@@ -137,7 +139,7 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
             self._timer = None
         self._response = None
-        if not response.reusable:
+        if self._cut_short or not response.reusable:
             self.close()
 
     def _expire(self) -> None:

@@ -161,6 +161,20 @@ async def test_a_long_body_arrives_and_may_be_refused_early() -> None:
         assert (await pool.ask("POST", "/refuse", b"x" * 50_000_000, {}, 30)).status == 413
 
 
+async def test_a_connection_that_waits_for_the_rest_of_a_body_carries_nothing_else() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b" /base/large " in head:
+            writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            await reader.readexactly(50_000_000)
+        writer.write(OK)
+        await reader.read()
+
+    async with serving(talk) as pool:
+        assert (await pool.ask("POST", "/large", b"x" * 50_000_000, {}, 30)).status == 413
+        assert (await pool.ask("POST", "/small", b"{}", {}, 30)).status == 200
+
+
 async def test_a_server_that_goes_while_we_write(caplog: pytest.LogCaptureFixture) -> None:
     async def talk(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
