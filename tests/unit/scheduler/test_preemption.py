@@ -1,3 +1,4 @@
+import functools
 from typing import Any
 
 from winkube.base.types import JsonObject
@@ -155,7 +156,7 @@ def test_what_helps_nobody_may_help_another_of_the_same_needs() -> None:
     for label, victims in (("shunned", []), ("other", ["lesser"])):
         wanted = pod(label, "1", priority=5, labels={"app": label})
         why = decider.diagnose(wanted)
-        outcome = preemption.run(lambda each=wanted: decider.cycle(each), wanted, why)
+        outcome = preemption.run(functools.partial(decider.cycle, wanted), wanted, why)
         assert [victim.name for victim in outcome.victims] == victims
 
 
