@@ -1,8 +1,13 @@
 """Turns taken fairly: a flow that wants much waits for itself, not others for it.
 
 ``FairGate`` hands out seats, to one flow only so many: whoever gets none stands in the line of its
-flow, and each seat that comes free goes to the next flow's first. ``FairQueue`` holds items in the
-same way. Somebody new waits for at most one turn of every other flow, however long their lines are.
+flow, and each seat that comes free goes to the first of a flow that has fewest. ``FairQueue`` holds
+items in the same way. Somebody new waits for at most one turn of every other flow, however long
+their lines are.
+
+Seats may be held for long (by who waits for somebody else). So where flows have shares, no flow
+gets a seat that would leave it with more than are free: the fewer there are, the fewer are given to
+who has some, and the last ones go to who has none.
 """
 
 import asyncio
@@ -12,6 +17,8 @@ from typing import Generic, TypeVar
 
 Flow = TypeVar("Flow", bound=Hashable)
 Item = TypeVar("Item")
+# Who waits, and how much for.
+_Seat = tuple[asyncio.Future[None], int]
 
 
 class Lines(Generic[Flow, Item]):
@@ -72,58 +79,84 @@ class FairQueue(Generic[Flow, Item]):
 
 
 class FairGate(Generic[Flow]):
-    """``share`` is how many seats one flow may have."""
+    """``share`` is how many seats one flow may have.
+
+    Who enters may take several at once (``weight``), also more than there are or than its share:
+    then others wait for that much longer.
+    """
 
     def __init__(self, seats: int, share: int | None = None) -> None:
         self._free = seats
         self._share = seats if share is None else share
+        self._reserves = share is not None
         self._taken: dict[Flow, int] = {}
-        # Who waits, in the order of the turns; and flows that have their share have no turn.
-        self._lines: dict[Flow, deque[asyncio.Future[None]]] = {}
-        self._full: dict[Flow, deque[asyncio.Future[None]]] = {}
+        # Who waits: flows by how many seats they have, and then in the order of the turns.
+        self._lines: dict[int, dict[Flow, deque[_Seat]]] = {}
 
     def waiting(self, flow: Flow) -> int:
-        return len(self._lines.get(flow) or self._full.get(flow) or ())
+        lines = self._lines.get(self._taken.get(flow, 0))
+        return len(lines.get(flow, ())) if lines else 0
 
-    async def enter(self, flow: Flow) -> None:
+    async def enter(self, flow: Flow, weight: int = 1) -> None:
         """Take a seat, which ``leave`` gives back."""
         taken = self._taken.get(flow, 0)
-        if self._free and taken < self._share:
-            self._free -= 1
-            self._taken[flow] = taken + 1
+        # Whoever waits for a seat that is free has more than this flow, or has its share.
+        if taken < self._limit:
+            self._free -= weight
+            self._taken[flow] = taken + weight
             return
-        lines = self._lines if taken < self._share else self._full
-        seat: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        lines.setdefault(flow, deque()).append(seat)
+        seat: _Seat = asyncio.get_running_loop().create_future(), weight
+        self._lines.setdefault(taken, {}).setdefault(flow, deque()).append(seat)
         try:
-            await seat
+            await seat[0]
         except asyncio.CancelledError:
-            if seat.done() and not seat.cancelled():
+            if seat[0].done() and not seat[0].cancelled():
                 # It was given in the same moment: the next one has it.
-                self.leave(flow)
+                self.leave(flow, weight)
             raise
 
-    def leave(self, flow: Flow) -> None:
-        self._free += 1
-        left = self._taken.pop(flow) - 1
-        if left:
-            self._taken[flow] = left
-        if flow in self._full:
-            self._lines[flow] = self._full.pop(flow)
-        while self._free and self._lines:
-            self._seat_next()
+    def leave(self, flow: Flow, weight: int = 1) -> None:
+        self._free += weight
+        taken = self._taken.pop(flow)
+        if taken > weight:
+            self._taken[flow] = taken - weight
+        if self._lines:
+            line = self._stand_up(flow, taken)
+            if line:
+                self._lines.setdefault(taken - weight, {})[flow] = line
+            while self._seat_next():
+                pass
 
-    def _seat_next(self) -> None:
-        flow = next(iter(self._lines))
-        line = self._lines.pop(flow)
+    @property
+    def _limit(self) -> int:
+        """Flows that have fewer seats than this get another."""
+        return min(self._share, self._free) if self._reserves else self._free
+
+    def _seat_next(self) -> bool:
+        for taken in range(self._limit):
+            if taken in self._lines:
+                flow = next(iter(self._lines[taken]))
+                self._seat_first(flow, taken, self._stand_up(flow, taken))
+                return True
+        return False
+
+    def _seat_first(self, flow: Flow, taken: int, line: "deque[_Seat]") -> None:
         while line:
-            seat = line.popleft()
-            if seat.done():
+            future, weight = line.popleft()
+            if future.done():
                 # Who gave up stands in the way of nobody.
                 continue
-            self._free -= 1
-            taken = self._taken[flow] = self._taken.get(flow, 0) + 1
-            seat.set_result(None)
-            if line:
-                (self._lines if taken < self._share else self._full)[flow] = line
-            return
+            self._free -= weight
+            taken = self._taken[flow] = taken + weight
+            future.set_result(None)
+            break
+        if line:
+            self._lines.setdefault(taken, {})[flow] = line
+
+    def _stand_up(self, flow: Flow, taken: int) -> "deque[_Seat]":
+        """Take the line of a flow from its place."""
+        lines = self._lines.get(taken, {})
+        line = lines.pop(flow, deque())
+        if not lines:
+            self._lines.pop(taken, None)
+        return line

@@ -1,11 +1,12 @@
 """Requests take turns: one who asks much waits for himself.
 
-A simple form of upstream's priority and fairness. A flow is what one user does in one namespace;
+A simple form of upstream's priority and fairness. A flow is what one tenant does in one namespace;
 only so many of its requests are worked on at a time, the others stand in its line, and a line that
 grows too long is turned away (429), which says that nothing was done. Requests that last, and the
 leases by which the control plane lives, never wait.
 """
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -14,14 +15,16 @@ from aiohttp import web
 from winkube.aio.fair import FairGate
 from winkube.api.errors import TooManyRequestsError
 from winkube.apiserver.call import Call
+from winkube.apiserver.deadline import begin
 
 # More at once gain nothing: one thread does the work, and a commit takes what waits together.
 SHARE: Final = 32
-# What a slow webhook holds up must not hold up the others.
+# Those that a slow webhook holds up keep their seats, but never leave none (``FairGate``).
 SEATS: Final = 16 * SHARE
 LONGEST_LINE: Final = 2000
 # Streams and their like; they come and go as they please (upstream: long-running requests).
 STREAMED: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+_VITAL_NAMESPACES: Final = frozenset({"kube-system", "kube-node-lease"})
 _TURNED_AWAY: Final = "Too many requests, please try again later."
 _RETRY_SECONDS: Final = 1
 
@@ -36,12 +39,14 @@ class Turns:
 
     async def serve(self, call: Call, handler: Handler) -> web.StreamResponse:
         if call.verb == "watch" or call.target.subresource in STREAMED or _is_vital(call):
+            begin(math.inf)
             return await handler(call)
-        flow = (call.user.name, call.target.namespace)
+        flow = (call.user.tenant, call.target.namespace)
         if self._gate.waiting(flow) >= self._longest:
             details = {"retryAfterSeconds": _RETRY_SECONDS}
             raise TooManyRequestsError(_TURNED_AWAY, details=details)
         await self._gate.enter(flow)
+        begin()
         try:
             return await handler(call)
         finally:
@@ -49,4 +54,6 @@ class Turns:
 
 
 def _is_vital(call: Call) -> bool:
-    return call.target.group == "coordination.k8s.io"
+    """Leases of tenants are like anything else of theirs."""
+    target = call.target
+    return target.group == "coordination.k8s.io" and target.namespace in _VITAL_NAMESPACES

@@ -149,7 +149,9 @@ class Verbs:
         options.weight = len(raw)
         if options.weight < LARGE:
             return await self._create(call, raw, options)
-        return await self._room.write(call.user.name, lambda: self._create(call, raw, options))
+        return await self._room.write(
+            call.user.tenant, options.weight, lambda: self._create(call, raw, options)
+        )
 
     async def _create(self, call: Call, raw: bytes, options: WriteOptions) -> web.Response:
         served, namespace = call.served, call.target.namespace
@@ -181,7 +183,7 @@ class Verbs:
         if options.weight < LARGE:
             return await self._change(call, raw, options, part)
         return await self._room.write(
-            call.user.name, lambda: self._change(call, raw, options, part)
+            call.user.tenant, options.weight, lambda: self._change(call, raw, options, part)
         )
 
     async def _change(
@@ -246,9 +248,12 @@ class Verbs:
         write = WriteOptions(call.user, dry_run=options.dry_run)
         call.warnings = write.warnings
         _warn_of_pods(call.served.kind, options, write)
-        if _size(call) < LARGE:
+        size = _size(call)
+        if size < LARGE:
             return await self._delete(call, options, write)
-        return await self._room.write(call.user.name, lambda: self._delete(call, options, write))
+        return await self._room.write(
+            call.user.tenant, size, lambda: self._delete(call, options, write)
+        )
 
     async def _delete(
         self, call: Call, options: DeleteOptions, write: WriteOptions

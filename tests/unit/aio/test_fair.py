@@ -1,6 +1,8 @@
 """Turns taken fairly."""
 
 import asyncio
+import random
+from collections import Counter
 
 import pytest
 
@@ -60,8 +62,8 @@ async def test_who_gives_up_leaves_no_seat_behind() -> None:
             await gate.enter("d")
 
 
-async def test_one_flow_has_no_more_than_its_share_and_never_less() -> None:
-    gate: FairGate[str] = FairGate(4, share=2)
+async def test_one_flow_has_no_more_than_its_share_and_not_less_while_there_are_enough() -> None:
+    gate: FairGate[str] = FairGate(8, share=2)
     inside: dict[str, int] = {"flood": 0, "other": 0}
     most = dict(inside)
     done = 0
@@ -93,3 +95,70 @@ async def test_a_line_whose_first_gave_up_goes_on() -> None:
         first.cancel()
         gate.leave("a")
     assert second.done()
+
+
+async def test_the_last_seats_are_for_flows_that_have_none() -> None:
+    gate: FairGate[str] = FairGate(8, share=4)
+    held: list[str] = []
+
+    async def sit(flow: str) -> None:
+        await gate.enter(flow)
+        held.append(flow)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(sit(flow))
+            for flow in ("a",) * 9 + ("b",) * 9 + ("c",) * 9 + ("d",) * 9
+        ]
+        await asyncio.sleep(0)
+        assert Counter(held) == {"a": 4, "b": 2, "c": 1, "d": 1}
+        # Who has fewest is next, however long the others have waited.
+        gate.leave("a")
+        gate.leave("d")
+        await asyncio.sleep(0)
+        assert held[8:] == ["d"]
+        for task in tasks:
+            task.cancel()
+
+
+async def test_a_weight_takes_several_seats_and_gives_them_back() -> None:
+    gate: FairGate[str] = FairGate(8, share=4)
+    await gate.enter("a", 9)
+    async with asyncio.TaskGroup() as group:
+        others = [group.create_task(gate.enter("b", 3)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert not any(task.done() for task in others)
+        gate.leave("a", 9)
+        await asyncio.sleep(0)
+        assert [task.done() for task in others] == [True, True, False]
+        gate.leave("b", 3)
+    gate.leave("b", 3)
+    gate.leave("b", 3)
+    await gate.enter("c", 8)
+
+
+async def test_everybody_is_seated_whatever_is_taken_and_given_up() -> None:
+    chance = random.Random(7)
+    gate: FairGate[int] = FairGate(12, share=4)
+    done = 0
+
+    async def visit(flow: int, weight: int) -> None:
+        nonlocal done
+        await gate.enter(flow, weight)
+        try:
+            for _ in range(chance.randrange(4)):
+                await asyncio.sleep(0)
+        finally:
+            done += 1
+            gate.leave(flow, weight)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(visit(chance.randrange(9), chance.randrange(1, 6)))
+            for _ in range(500)
+        ]
+        await asyncio.sleep(0)
+        given_up = [task for task in chance.sample(tasks, 100) if not task.done() and task.cancel()]
+    assert done >= 500 - len(given_up)
+    assert not any(gate.waiting(flow) for flow in range(9))
+    await gate.enter(0, 12)

@@ -1,6 +1,7 @@
 """Whose request is worked on next."""
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -9,8 +10,9 @@ from aiohttp import web
 from winkube.api.errors import TooManyRequestsError
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.call import Call
+from winkube.apiserver.deadline import REQUEST_SECONDS, left
 from winkube.apiserver.target import Target
-from winkube.apiserver.turns import Turns
+from winkube.apiserver.turns import SEATS, Turns
 
 if TYPE_CHECKING:
     from winkube.apiserver.served import Served
@@ -49,18 +51,69 @@ async def test_a_flood_of_one_user_keeps_nobody_else_waiting() -> None:
     assert len(work.began) == 102
 
 
-@pytest.mark.parametrize(("verb", "resource"), [("watch", "pods"), ("update", "leases")])
-async def test_watches_and_leases_never_wait(verb: str, resource: str) -> None:
+@pytest.mark.parametrize(
+    ("verb", "resource", "namespace", "waits"),
+    [
+        ("watch", "pods", "n", False),
+        ("update", "leases", "kube-system", False),
+        ("update", "leases", "kube-node-lease", False),
+        ("update", "leases", "n", True),
+    ],
+)
+async def test_watches_and_leases_of_the_control_plane_never_wait(
+    verb: str, resource: str, namespace: str, waits: bool
+) -> None:
     turns, work = Turns(share=1), Work()
     async with asyncio.TaskGroup() as group:
         for _ in range(3):
-            group.create_task(turns.serve(call("u", "n"), work))
+            group.create_task(turns.serve(call("u", namespace), work))
         await asyncio.sleep(0)
         for _ in range(2):
-            group.create_task(turns.serve(call("u", "n", verb, resource), work))
+            group.create_task(turns.serve(call("u", namespace, verb, resource), work))
         await asyncio.sleep(0)
-        assert len(work.began) == 3
+        assert len(work.began) == (1 if waits else 3)
         work.may_end.set()
+
+
+async def test_service_accounts_of_a_namespace_share_a_line_but_not_those_of_the_system() -> None:
+    turns, work = Turns(share=2), Work()
+    async with asyncio.TaskGroup() as group:
+        for number in range(50):
+            name = f"system:serviceaccount:flood:many-{number}"
+            group.create_task(turns.serve(call(name, "flood"), work))
+        for number in range(3):
+            name = f"system:serviceaccount:kube-system:controller-{number}"
+            group.create_task(turns.serve(call(name, "flood"), work))
+        await asyncio.sleep(0)
+        assert len(work.began) == 2 + 3
+        work.may_end.set()
+
+
+async def test_who_keeps_seats_for_long_leaves_some_to_who_comes_later() -> None:
+    turns, work = Turns(), Work()
+    async with asyncio.TaskGroup() as group:
+        for number in range(SEATS):
+            group.create_task(turns.serve(call(f"slow-{number % 18}", "n"), work))
+        await asyncio.sleep(0)
+        assert len(work.began) < SEATS
+        group.create_task(turns.serve(call("alice", "n"), work))
+        await asyncio.sleep(0)
+        assert work.began[-1] == "alice/n"
+        work.may_end.set()
+
+
+async def test_a_request_has_a_minute_and_a_stream_all_the_time() -> None:
+    found: list[float] = []
+
+    async def look(call: Call) -> web.StreamResponse:
+        found.append(left())
+        return web.Response()
+
+    turns = Turns()
+    for verb in ("create", "watch", "create"):
+        await turns.serve(call("u", "n", verb), look)
+    assert found[1] == math.inf
+    assert all(0 < each <= REQUEST_SECONDS for each in (found[0], found[2]))
 
 
 async def test_a_line_too_long_is_turned_away_with_a_time_to_come_back() -> None:

@@ -12,6 +12,7 @@ UNAUTHENTICATED: Final = "system:unauthenticated"
 NODES: Final = "system:nodes"
 NODE_PREFIX: Final = "system:node:"
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
+_SYSTEM_ACCOUNTS: Final = f"{SERVICE_ACCOUNT_PREFIX}kube-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,14 @@ class User:
     groups: tuple[str, ...] = ()
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def tenant(self) -> str:
+        """Whom to count what is asked for as: who may make one service account may make many."""
+        if not self.name.startswith(SERVICE_ACCOUNT_PREFIX):
+            return self.name
+        namespace = self.name.rpartition(":")[0]
+        return self.name if namespace == _SYSTEM_ACCOUNTS else namespace
 
     def to_json(self) -> JsonObject:
         """UserInfo of authentication.k8s.io."""

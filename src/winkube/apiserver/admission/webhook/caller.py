@@ -15,6 +15,7 @@ from winkube.api.errors import ApiError, NotFoundError, UnavailableError
 from winkube.apiserver.admission.webhook.hooks import Hook
 from winkube.apiserver.admission.webhook.review import CallError
 from winkube.apiserver.aggregation.remote import SERVICE_NAME, endpoints, port_name
+from winkube.apiserver.deadline import left
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
 
@@ -50,7 +51,7 @@ class Caller:
         try:
             target, name = (url, None) if service is None else self._locate(service)
             context = self._context(config.get("caBundle") or "")
-            async with asyncio.timeout(hook.seconds):
+            async with asyncio.timeout(min(hook.seconds, left())):
                 return await self._post(f"{target}?timeout={hook.seconds}s", name, context, review)
         except TimeoutError:
             raise CallError(
