@@ -11,6 +11,7 @@ from typing import Final
 from winkube.api.meta import (
     annotations_of,
     is_deleting,
+    key_of,
     labels_of,
     name_of,
     namespace_of,
@@ -38,6 +39,16 @@ EXTERNAL_FINALIZER: Final = "external-provisioner.volume.kubernetes.io/finalizer
 # Volumes made as folders of a node, and the label by which that node finds them.
 LOCAL_PATH: Final = "winkube.io/local-path"
 LOCAL_PATH_NODE: Final = "winkube.io/local-path-node"
+
+
+def ephemeral_claim_key(pod: JsonObject, volume: JsonObject) -> str:
+    """The claim that is made for a pod's ephemeral volume."""
+    return f"{key_of(pod)}-{volume['name']}"
+
+
+def say_foreign(claim_key: str, pod_key: str) -> str:
+    """A claim of the name that a pod's ephemeral volume needs belongs to somebody else."""
+    return f"PVC {claim_key} was not created for pod {pod_key} (pod is not owner)"
 
 
 def class_of(obj: JsonObject) -> str:

@@ -7,10 +7,10 @@ from winkube.api.meta import (
     is_controlled_by,
     is_deleting,
     key_of,
-    name_of,
     namespace_of,
     to_owner_reference,
 )
+from winkube.api.volumes import ephemeral_claim_key, say_foreign
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 from winkube.client.resource import PERSISTENTVOLUMECLAIMS, PODS
@@ -24,15 +24,13 @@ class ForeignClaimError(WinkubeError):
     """A claim of the name this pod's volume needs belongs to somebody else."""
 
     def __init__(self, claim: JsonObject, pod: JsonObject) -> None:
-        super().__init__(
-            f"PVC {key_of(claim)} was not created for pod {key_of(pod)} (pod is not owner)"
-        )
+        super().__init__(say_foreign(key_of(claim), key_of(pod)))
 
 
 def plan_claim(pod: JsonObject, volume: JsonObject) -> JsonObject:
     template = volume["ephemeral"].get("volumeClaimTemplate") or {}
     metadata: JsonObject = {
-        "name": f"{name_of(pod)}-{volume['name']}",
+        "name": ephemeral_claim_key(pod, volume).rpartition("/")[2],
         "namespace": namespace_of(pod),
         "ownerReferences": [to_owner_reference({**_POD, **pod})],
     }

@@ -13,6 +13,7 @@ import orjson
 
 from winkube.api.meta import controller_of, get_condition, key_of, labels_of, namespace_of, uid_of
 from winkube.api.node_selector import Tolerations
+from winkube.api.volumes import ephemeral_claim_key
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 from winkube.facts.images import base_images
@@ -87,6 +88,8 @@ class PodInfo:
     node: str = ""
     # Keys of the persistent volume claims it names.
     claims: tuple[str, ...] = ()
+    # Those of them that are made for its ephemeral volumes.
+    own_claims: tuple[str, ...] = ()
     terms: Terms = NO_TERMS
     # API version, kind and name of its controller.
     controller: Owner | None = None
@@ -131,6 +134,7 @@ class ShapeCache:
             shape=shape,
             node=spec.get("nodeName") or "",
             claims=tuple(_claims(obj)),
+            own_claims=tuple(_own_claims(obj)),
             terms=self._terms_of(shape, namespace_of(obj)),
             controller=None if owner is None else _owner(owner),
             scheduler=spec.get("schedulerName") or DEFAULT_SCHEDULER,
@@ -214,7 +218,13 @@ def _claims(pod: JsonObject) -> Iterable[str]:
         if "persistentVolumeClaim" in volume:
             yield f"{namespace_of(pod)}/{volume['persistentVolumeClaim']['claimName']}"
         elif "ephemeral" in volume:
-            yield f"{key_of(pod)}-{volume['name']}"
+            yield ephemeral_claim_key(pod, volume)
+
+
+def _own_claims(pod: JsonObject) -> Iterable[str]:
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if "ephemeral" in volume:
+            yield ephemeral_claim_key(pod, volume)
 
 
 def _parse(signature: bytes, needs: JsonObject) -> Shape:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from winkube.api.meta import annotations_of, key_of, labels_of, name_of
+from winkube.api.meta import annotations_of, controller_of, key_of, labels_of, name_of
 from winkube.api.quantity import parse_quantity
 from winkube.api.volumes import (
     NO_PROVISIONER,
@@ -20,9 +20,11 @@ from winkube.api.volumes import (
     in_topology,
     is_bound,
     reaches,
+    say_foreign,
     waits_for_consumer,
 )
 from winkube.base.types import JsonObject
+from winkube.scheduler.shape import PodInfo
 
 CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NO_MATCH = "node(s) didn't find available persistent volumes to bind"
@@ -103,23 +105,29 @@ class Volumes:
         provisioner = (found or {}).get("provisioner") or NO_PROVISIONER
         return found is not None and provisioner != NO_PROVISIONER and in_topology(found, place[1])
 
-    def refuse(self, claims: tuple[str, ...]) -> str:
-        """Why the claims keep the pod from every node."""
-        for key in claims:
-            name = key.partition("/")[2]
-            claim = self.find_claim(key)
-            if claim is None:
-                return f'persistentvolumeclaim "{name}" not found'
-            if (claim.get("status") or {}).get("phase") == "Lost":
-                missing = claim["spec"].get("volumeName") or ""
-                return (
-                    f'persistentvolumeclaim "{name}" bound to non-existent '
-                    f'persistentvolume "{missing}"'
-                )
-            if claim["metadata"].get("deletionTimestamp"):
-                return f'persistentvolumeclaim "{name}" is being deleted'
-        if any(self._is_unbound_immediate(key) for key in claims):
+    def refuse(self, pod: PodInfo) -> str:
+        """Why its claims keep the pod from every node."""
+        for key in pod.claims:
+            said = self._refuse_claim(pod, key)
+            if said:
+                return said
+        if any(self._is_unbound_immediate(key) for key in pod.claims):
             return "pod has unbound immediate PersistentVolumeClaims"
+        return ""
+
+    def _refuse_claim(self, pod: PodInfo, key: str) -> str:
+        named = f'persistentvolumeclaim "{key.partition("/")[2]}"'
+        claim = self.find_claim(key)
+        if claim is None:
+            made = "waiting for ephemeral volume controller to create the "
+            return f"{made}{named}" if key in pod.own_claims else f"{named} not found"
+        if (claim.get("status") or {}).get("phase") == "Lost":
+            missing = claim["spec"].get("volumeName") or ""
+            return f'{named} bound to non-existent persistentvolume "{missing}"'
+        if claim["metadata"].get("deletionTimestamp"):
+            return f"{named} is being deleted"
+        if key in pod.own_claims and (controller_of(claim) or {}).get("uid") != pod.uid:
+            return say_foreign(key, pod.key)
         return ""
 
     def _is_unbound_immediate(self, key: str) -> bool:

@@ -48,6 +48,59 @@ def test_a_stateful_set_keeps_its_data_over_its_pods(cluster: Cluster) -> None:
     eventually(lambda: not cluster.get("pv")["items"])
 
 
+def test_a_volume_lives_as_long_as_its_pod_and_may_be_mounted_in_parts(cluster: Cluster) -> None:
+    script = "echo whole> C:\\all\\f & echo part> C:\\part\\f & ping -t localhost >nul"
+    mounts = [
+        {"name": "own", "mountPath": "C:\\all"},
+        {"name": "own", "mountPath": "C:\\part", "subPath": "in/side"},
+    ]
+    spec = template("own", command=["cmd", "/c", script], volumeMounts=mounts)["spec"]
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    source = {"volumeClaimTemplate": {"spec": claim}}
+    cluster.apply(
+        workload("v1", "Pod", "own", **spec, volumes=[{"name": "own", "ephemeral": source}])
+    )
+    try:
+        cluster.kubectl("wait", "--for=condition=Ready", "pod/own", "--timeout=90s")
+        show = ("exec", "own", "--", "cmd", "/c", "type C:\\all\\f & type C:\\all\\in\\side\\f")
+        assert eventually(lambda: cluster.kubectl(*show).stdout.split()) == ["whole", "part"]
+        assert cluster.get("pvc", "own-own")["status"]["phase"] == "Bound"
+    finally:
+        cluster.kubectl("delete", "pod", "own")
+    eventually(lambda: not cluster.get("pvc,pv", "-A")["items"])
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "selector"),
+    [
+        ("apps/v1", "ReplicaSet", {"matchLabels": {"app": "kin"}}),
+        ("v1", "ReplicationController", {"app": "kin"}),
+    ],
+)
+def test_pods_that_are_gone_are_replaced(
+    cluster: Cluster, api: str, kind: str, selector: dict[str, Any]
+) -> None:
+    pod = template("kin", command=["cmd", "/c", "ping -t localhost"])
+    cluster.apply(workload(api, kind, "kin", replicas=2, selector=selector, template=pod))
+
+    def names(wanted: int) -> set[str]:
+        status = cluster.get(kind, "kin")["status"]
+        assert status.get("readyReplicas", 0) == status["replicas"] == wanted, status
+        pods = cluster.get("pods", "-l", "app=kin")["items"]
+        return {p["metadata"]["name"] for p in pods if "deletionTimestamp" not in p["metadata"]}
+
+    try:
+        first = eventually(lambda: names(2), seconds=90)
+        gone = min(first)
+        cluster.kubectl("delete", "pod", gone)
+        eventually(lambda: len(names(2) - {gone}) == 2, seconds=90)
+        cluster.kubectl("scale", f"{kind}/kin", "--replicas=1")
+        eventually(lambda: len(names(1)) == 1)
+    finally:
+        cluster.kubectl("delete", kind, "kin")
+    eventually(lambda: not cluster.get("pods", "-l", "app=kin")["items"])
+
+
 def test_a_daemon_set_runs_on_every_windows_node(cluster: Cluster) -> None:
     cluster.apply(
         workload("apps/v1", "DaemonSet", "agent", selector={"matchLabels": {"app": "agent"}},

@@ -92,10 +92,14 @@ async def test_program_that_does_not_exist_is_an_error(kubectl: str, cluster: An
 
 @each_kubectl
 async def test_kubelet_refusal_reaches_the_user(kubectl: str, cluster: Any) -> None:
+    cluster.view.state = ContainerState.TERMINATED
+    code, _, err = await run(kubectl, cluster, "exec", "web", "--", "true")
+    assert code == 1
+    assert b'container not found ("' in err
     cluster.view.container = None
     code, _, err = await run(kubectl, cluster, "exec", "web", "--", "true")
     assert code == 1
-    assert b"container not found" in err
+    assert b'container not found ("' in err
 
 
 @each_kubectl

@@ -1,14 +1,22 @@
 """Volume files: atomic replacement, links that lead nowhere, host paths."""
 
 import os
+import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from winkube.kubelet.errors import KubeletError
+from winkube.base.types import JsonObject
+from winkube.kubelet.config import KubeletConfig
+from winkube.kubelet.errors import KubeletError, VolumeError
+from winkube.kubelet.spec.fields import NodeFacts
 from winkube.kubelet.volume import subpath
 from winkube.kubelet.volume.atomic import File, write_files
 from winkube.kubelet.volume.hostpath import ensure_hostpath
+from winkube.kubelet.volume.payload import PayloadSource
+from winkube.kubelet.volume.volumes import VolumeSetup
+from winkube.linux import mount
 
 
 def test_files_are_replaced_all_at_once(tmp_path: Path) -> None:
@@ -48,9 +56,12 @@ def test_a_missing_sub_path_becomes_a_folder(
 ) -> None:
     _as_user(monkeypatch)
     (tmp_path / "v").mkdir()
+    (tmp_path / "v").chmod(0o2777)
     found = subpath.ensure_subpath(tmp_path / "v", "x\\y", tmp_path / "t")
     assert found == tmp_path / "v/x/y"
-    assert found.is_dir()
+    # Whoever may write into the volume may write into the parts of it that are made.
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (found, found.parent)]
+    assert modes == [0o2777, 0o2777]
 
 
 @pytest.mark.parametrize("path", ["link", "link/x", "../out", "/etc", "deep/link"])
@@ -96,3 +107,33 @@ def test_every_user_may_look_into_a_volume_whatever_our_umask_is(tmp_path: Path)
     for folder in ("v", "v/..data", "v/d", "v/d/e"):
         assert (tmp_path / folder).stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "v/d/e/b").stat().st_mode & 0o777 == 0o644
+
+
+async def test_the_claim_made_for_an_ephemeral_volume_is_mounted(
+    pod_of: Callable[..., JsonObject], config_of: Callable[[str], KubeletConfig]
+) -> None:
+    pod = pod_of(volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}])
+    metadata = pod["metadata"]
+    claim: JsonObject = {"spec": {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    folder = {"spec": {"hostPath": {"path": "C:\\made", "type": "DirectoryOrCreate"}}}
+    known = {("persistentVolumeClaim", f"{metadata['name']}-v"): claim}
+    known["persistentVolume", "pv"] = folder
+
+    async def lookup(kind: str, namespace: str, name: str) -> JsonObject | None:
+        return known.get((kind, name))
+
+    async def token(pod: JsonObject, projection: JsonObject) -> str:
+        return ""
+
+    config = config_of("windows")
+    source = PayloadSource(lookup, token, NodeFacts("win-1", "192.0.2.1", {}))
+    with pytest.raises(VolumeError, match=r"was not created for pod \S+ \(pod is not owner\)"):
+        await VolumeSetup(config).ensure(pod, source)
+    claim["metadata"] = {"ownerReferences": [{"uid": metadata["uid"], "controller": True}]}
+    try:
+        ready = await VolumeSetup(config).ensure(pod, source)
+        (ready["v"].path / "kept").touch()
+    finally:
+        mount.umount_all(config.root_dir)
+    assert config.c_drive is not None
+    assert (config.c_drive / "made" / "kept").exists()

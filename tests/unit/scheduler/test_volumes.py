@@ -77,6 +77,11 @@ def volumes(*objects: JsonObject) -> Volumes:
     )
 
 
+def with_volume(source: JsonObject) -> PodInfo:
+    metadata = {"name": "p", "namespace": "default", "uid": "p"}
+    return ShapeCache().pod({"metadata": metadata, "spec": {"volumes": [{"name": "v", **source}]}})
+
+
 A, B = (("a", {"kubernetes.io/hostname": "a"}), ("b", {"kubernetes.io/hostname": "b"}))
 
 
@@ -128,9 +133,7 @@ def test_claims_that_keep_a_pod_from_every_node() -> None:
     going["metadata"]["deletionTimestamp"] = "now"
     now = claim("now", "immediate")
     known = volumes(lost, going, now, claim("fine"))
-    said = {
-        name: known.refuse((f"default/{name}",)) for name in ("no", "lost", "going", "now", "fine")
-    }
+    said = {name: known.refuse(info(name)) for name in ("no", "lost", "going", "now", "fine")}
     assert said == {
         "no": 'persistentvolumeclaim "no" not found',
         "lost": 'persistentvolumeclaim "lost" bound to non-existent persistentvolume "v"',
@@ -138,6 +141,18 @@ def test_claims_that_keep_a_pod_from_every_node() -> None:
         "now": "pod has unbound immediate PersistentVolumeClaims",
         "fine": "",
     }
+
+
+def test_the_claim_of_an_ephemeral_volume_has_to_be_the_pods_own() -> None:
+    own, foreign = claim("p-v"), claim("p-v")
+    own["metadata"]["ownerReferences"] = [{"uid": "p", "controller": True}]
+    pod = with_volume({"ephemeral": {}})
+    said = [volumes(*known).refuse(pod) for known in ([], [foreign], [own])]
+    assert said == [
+        'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"',
+        "PVC default/p-v was not created for pod default/p (pod is not owner)",
+        "",
+    ]
 
 
 def node(name: str) -> JsonObject:

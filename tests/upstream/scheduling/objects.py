@@ -200,3 +200,9 @@ def bound(name: str, to: str, **spec: Any) -> Json:
 
 def with_claim(name: str) -> Json:
     return {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]}
+
+
+def with_own_claim(storage_class: str) -> Json:
+    """A volume whose claim, ``<pod>-v``, is made for the pod."""
+    template = {"spec": claim("", storage_class)["spec"]}
+    return {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]}

@@ -337,9 +337,14 @@ def _is_decided(pod: Json) -> bool:
 
 def _sight(pod: Json) -> Json:
     status = pod.get("status") or {}
+    namespace = pod["metadata"]["namespace"]
+    kept = ("type", "status", "reason", "observedGeneration")
     found: Json = {
         "conditions": [
-            {k: each.get(k) for k in ("type", "status", "reason", "message", "observedGeneration")}
+            {
+                **{k: each.get(k) for k in kept},
+                "message": (each.get("message") or "").replace(namespace, "NAMESPACE") or None,
+            }
             for each in status.get("conditions") or ()
         ],
         "nominated": status.get("nominatedNodeName"),

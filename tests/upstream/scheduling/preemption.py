@@ -17,6 +17,7 @@ from tests.upstream.scheduling.objects import (
     term,
     volume,
     with_claim,
+    with_own_claim,
     zone,
 )
 from tests.upstream.scheduling.scenario import HIGH, LOW, MID, TOP, Scenario, labelled
@@ -169,6 +170,13 @@ VOLUMES = [
     ),
     Scenario("volume is gone", [node("a")], [pod("p", **with_claim("c"))], [bound("c", "none")]),
     Scenario("claim is missing", [node("a")], [pod("p", **with_claim("none"))]),
+    Scenario("own claim is missing", [node("a")], [pod("p", **with_own_claim("later"))]),
+    Scenario(
+        "own claim is another's",
+        [node("a")],
+        [pod("p", **with_own_claim("later"))],
+        [claim("p-v", "later")],
+    ),
     Scenario("claim is not bound", [node("a")], [pod("p", **with_claim("c"))], [claim("c", "now")]),
     Scenario(
         "no volume for the claim",

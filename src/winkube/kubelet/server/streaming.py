@@ -158,7 +158,7 @@ class StreamHandler:
         names = [request.match_info[key] for key in ("namespace", "pod", "container")]
         state = self._view.container_state(*names)
         found = self._view.container_id(*names)
-        if found is None or state is None or state is ContainerState.WAITING:
+        if found is None or state is not ContainerState.RUNNING:
             raise web.HTTPNotFound(text=f'container not found ("{names[2]}")')
         return found
 

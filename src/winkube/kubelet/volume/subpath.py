@@ -5,12 +5,11 @@ stay below the volume, and is then opened step by step without following links (
 """
 
 import os
+import stat
 from pathlib import Path, PurePosixPath
 
 from winkube.kubelet.errors import KubeletError
 from winkube.kubelet.volume.beneath import is_below, make_folders, open_beneath, pin
-
-_NEW_FOLDER = 0o755
 
 
 def ensure_subpath(volume: Path, sub_path: str, target: Path) -> Path:
@@ -35,7 +34,8 @@ def _check(sub_path: str) -> PurePosixPath:
 def _resolve(base: Path, relative: PurePosixPath, sub_path: str) -> Path:
     found = (base / relative).resolve()
     if is_below(base, found) and not found.exists():
-        make_folders(base, found, _NEW_FOLDER)
+        # Whoever may write into the volume may write there too, in a container of either system.
+        make_folders(base, found, stat.S_IMODE(base.stat().st_mode))
         found = found.resolve()
     if not is_below(base, found):
         raise KubeletError(f"subPath {sub_path!r} not within volume path")

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from winkube.api.meta import is_controlled_by, key_of
 from winkube.api.quantity import to_bytes
+from winkube.api.volumes import ephemeral_claim_key, say_foreign
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 from winkube.facts.node import NodeFeature, node_does
@@ -73,12 +75,12 @@ class VolumeSetup:
     ) -> Volume:
         if "hostPath" in volume:
             return Volume(await self._host_path(pod, volume, volume["hostPath"]))
-        if "persistentVolumeClaim" in volume:
+        if "persistentVolumeClaim" in volume or "ephemeral" in volume:
             return await self._claimed(pod, volume, source)
         kind = next((kind for kind in _FOLDERS if kind in volume), None)
         if kind is None:
             kinds = ", ".join(sorted(set(volume) - {"name"}))
-            raise VolumeError(volume["name"], f"no volume plugin matched: {kinds or 'no source'}")
+            raise KubeletError(f"no volume plugin matched: {kinds or 'no source'}")
         base = self.config.pod_dir(identity.uid_of(pod)) / "volumes"
         path = base / _FOLDERS[kind] / volume["name"]
         if kind == "emptyDir":
@@ -123,14 +125,16 @@ class VolumeSetup:
 
     async def _claimed(self, pod: JsonObject, volume: JsonObject, source: PayloadSource) -> Volume:
         """A bound claim whose volume is a folder of this node (hostPath or local)."""
-        reference = volume["persistentVolumeClaim"]
-        name = reference["claimName"]
-        claim = await source.lookup("persistentVolumeClaim", identity.namespace_of(pod), name)
+        reference = volume.get("persistentVolumeClaim") or {}
+        key = _claim_key(pod, volume)
+        claim = await source.lookup("persistentVolumeClaim", *key.split("/"))
         if claim is None:
-            raise KubeletError(f'persistentvolumeclaim "{name}" not found')
+            raise KubeletError(f'persistentvolumeclaim "{key.partition("/")[2]}" not found')
+        if "ephemeral" in volume and not is_controlled_by(claim, pod):
+            raise KubeletError(say_foreign(key, key_of(pod)))
         bound = (claim.get("spec") or {}).get("volumeName")
         if not bound or (claim.get("status") or {}).get("phase") != "Bound":
-            raise KubeletError(f"PVC {identity.namespace_of(pod)}/{name} is not bound")
+            raise KubeletError(f"PVC {key} is not bound")
         found = await source.lookup("persistentVolume", "", bound)
         spec = (found or {}).get("spec") or {}
         if spec.get("volumeMode") == "Block":
@@ -163,6 +167,12 @@ class VolumeSetup:
         if group is None or self.config.is_windows or os.geteuid() != 0:
             return None
         return int(group)
+
+
+def _claim_key(pod: JsonObject, volume: JsonObject) -> str:
+    if "ephemeral" in volume:
+        return ephemeral_claim_key(pod, volume)
+    return f"{identity.namespace_of(pod)}/{volume['persistentVolumeClaim']['claimName']}"
 
 
 def _mount_memory(path: Path, size: str | None = None) -> None:

@@ -25,7 +25,7 @@ class VolumeBinding(Plugin):
 
     def refuse(self, cycle: Cycle) -> Refusal | None:
         pod = cycle.pod
-        said = cycle.world.volumes.refuse(pod.claims) if pod.claims else ""
+        said = cycle.world.volumes.refuse(pod) if pod.claims else ""
         return Refusal((said,), resolvable=False) if said else None
 
     def begin(self, cycle: Cycle) -> bool:
