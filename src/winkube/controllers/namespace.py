@@ -24,6 +24,8 @@ RETRY: Final = Backoff(first=0.25, ceiling=15.0)
 # Numbers, hexadecimal ones too, and what the server appends to a generateName.
 _SUFFIX: Final = re.compile(r"(-?(?=[0-9a-f]*[0-9])[0-9a-f]+|-[bcdfghjklmnpqrstvwxz2456789]{5})$")
 
+_STEM: Final = "stem"
+
 
 @dataclass(slots=True)
 class Sweep:
@@ -132,13 +134,22 @@ class NamespaceController(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._namespaces = self.follow(NAMESPACES)
+        self._namespaces = self.informer(NAMESPACES)
+        self._namespaces.add_index(_STEM, _ending_stem)
+        self.follow(NAMESPACES)
         self._attempts: dict[str, int] = {}
         self._surveyor = Surveyor(self.client, self.clock)
 
     def flow_of(self, key: str) -> str:
-        """Namespaces that are made by the thousand are named alike: they wait for each other."""
-        return stem_of(key)
+        """Namespaces that go by the thousand wait for each other: they are named alike.
+
+        Those that are not went in the same moment; nobody knows who sent them away.
+        """
+        stem = stem_of(key)
+        namespace = self._namespaces.get(key)
+        if namespace is None or self._namespaces.count(_STEM, stem) > 1:
+            return stem
+        return str(namespace["metadata"].get("deletionTimestamp") or stem)
 
     async def reconcile(self, key: str) -> None:
         namespace = self._namespaces.get(key)
@@ -244,6 +255,10 @@ def stem_of(name: str) -> str:
     while (shorter := _SUFFIX.sub("", name)) not in ("", name):
         name = shorter
     return name
+
+
+def _ending_stem(namespace: JsonObject) -> tuple[str, ...]:
+    return (stem_of(name_of(namespace)),) if is_deleting(namespace) else ()
 
 
 def _pods_first(served: list[ServedResource]) -> list[ServedResource]:

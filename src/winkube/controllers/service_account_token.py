@@ -24,6 +24,7 @@ NAME: Final = "kubernetes.io/service-account.name"
 UID: Final = "kubernetes.io/service-account.uid"
 ISSUER: Final = "kubernetes/serviceaccount"
 _ACCOUNT: Final = "account"
+_NAMING: Final = "named secrets"
 
 
 def is_token_of(secret: JsonObject, account: JsonObject) -> bool:
@@ -73,6 +74,7 @@ class ServiceAccountTokenController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._accounts = self.informer(SERVICEACCOUNTS)
+        self._accounts.add_index(_NAMING, _named_secrets)
         self._secrets = self.informer(SECRETS)
         self._secrets.add_index(_ACCOUNT, _account_keys)
         self._secrets.on_change(self._secret_changed)
@@ -133,15 +135,18 @@ class ServiceAccountTokenController(Controller):
             return
 
     async def _forget(self, key: str) -> None:
-        namespace, _, name = key.partition("/")
-        for account in self._accounts.list():
-            named = account.get("secrets") or []
-            if namespace_of(account) == namespace and any(e.get("name") == name for e in named):
-                kept = [each for each in named if each.get("name") != name]
-                await self.client.update(SERVICEACCOUNTS, {**account, "secrets": kept})
+        name = key.partition("/")[2]
+        for account in self._accounts.by_index(_NAMING, key):
+            kept = [each for each in account["secrets"] if each.get("name") != name]
+            await self.client.update(SERVICEACCOUNTS, {**account, "secrets": kept})
 
 
 def _account_keys(secret: JsonObject) -> list[str]:
     if secret.get("type") != TYPE:
         return []
     return [f"{namespace_of(secret)}/{annotations_of(secret).get(NAME, '')}"]
+
+
+def _named_secrets(account: JsonObject) -> list[str]:
+    namespace = namespace_of(account)
+    return [f"{namespace}/{each.get('name')}" for each in account.get("secrets") or ()]

@@ -20,10 +20,14 @@ class Budget:
     """A PodDisruptionBudget, and how many of its pods may still go."""
 
     def __init__(self, obj: JsonObject) -> None:
-        spec, status = obj.get("spec") or {}, obj.get("status") or {}
-        self.obj = obj
         self.namespace = namespace_of(obj)
-        self.selector: LabelSelector = from_label_selector(spec.get("selector"))
+        self.selector: LabelSelector = from_label_selector((obj.get("spec") or {}).get("selector"))
+        self.count(obj)
+
+    def count(self, obj: JsonObject) -> None:
+        """Only its status is another: that changes with every pod that goes."""
+        status = obj.get("status") or {}
+        self.obj = obj
         self.allowed = int(status.get("disruptionsAllowed") or 0)
         self.disrupted: JsonObject = status.get("disruptedPods") or {}
 
@@ -64,15 +68,20 @@ class BudgetCache:
         self._budgets = Budgets(())
 
     def now(self, objects: Iterable[JsonObject]) -> Budgets:
-        """``objects`` as the informer has them: one that is the same object has not changed."""
+        """``objects`` as the informer has them: one that is the same object has not changed.
+
+        What was given out before is counted anew with it: nobody keeps it beyond one try.
+        """
         before = self._read
         fresh: dict[str, Budget] = {}
         changed = False
         for obj in objects:
             key = key_of(obj)
             known = before.get(key)
-            if known is None or known.obj is not obj:
+            if known is None or known.obj.get("spec") != obj.get("spec"):
                 known, changed = Budget(obj), True
+            elif known.obj is not obj:
+                known.count(obj)
             fresh[key] = known
         if changed or len(fresh) != len(before):
             self._read = fresh

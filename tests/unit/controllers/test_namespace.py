@@ -1,8 +1,13 @@
+import random
+
 import pytest
 from tests.unit.controllers.stage import make_context
 
+from winkube.base.clock import to_rfc3339
+from winkube.client.resource import NAMESPACES
 from winkube.controllers.namespace import NamespaceController, stem_of
 from winkube.testing.fake_api import FakeApi
+from winkube.testing.tasks import running
 
 
 @pytest.mark.parametrize("pattern", ["flood-{:04}", "run-{:08x}", "job{}", "e2e-{}-b2x4z"])
@@ -16,6 +21,24 @@ async def test_a_namespace_waits_for_one_turn_of_a_flood_of_others(pattern: str)
         async with subject.queue.take() as key:
             taken.append(key)
     assert len(taken) <= 20, f"{len(taken)} turns"
+
+
+async def test_namespaces_of_unlike_names_wait_with_those_that_went_in_the_same_moment() -> None:
+    api, words = FakeApi(), random.Random(1)
+    names = {"".join(words.choices("ghijklmnop", k=12)) for _ in range(600)}
+    for number, name in enumerate([*sorted(names), "shop"]):
+        gone = to_rfc3339(1_600_000_000.0 + number // 100)
+        metadata = {"name": name, "deletionTimestamp": gone, "finalizers": ["example.com/keep"]}
+        api.seed(NAMESPACES, {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}})
+    context = make_context(api)
+    subject = NamespaceController(context)
+    taken: list[str] = []
+    async with running(context.informers.run()):
+        await context.informers.synced()
+        while "shop" not in taken:
+            async with subject.queue.take() as key:
+                taken.append(key)
+    assert len(taken) <= 7, f"{len(taken)} turns"
 
 
 @pytest.mark.parametrize(

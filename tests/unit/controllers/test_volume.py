@@ -11,8 +11,10 @@ from winkube.client.resource import (
     PERSISTENTVOLUMES,
     PODS,
     STORAGECLASSES,
+    Resource,
 )
 from winkube.controllers.config import ControllerConfig
+from winkube.controllers.controller import Controller
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner, new_volume
 from winkube.controllers.volume.plan import (
@@ -25,12 +27,14 @@ from winkube.controllers.volume.plan import (
 )
 from winkube.controllers.volume.protection import (
     ClaimProtection,
+    ServedPods,
     VolumeProtection,
     plan_finalizers,
 )
 from winkube.controllers.volume.usage import is_using
 from winkube.testing.fake_api import FakeApi
-from winkube.testing.tasks import eventually
+from winkube.testing.fake_clock import FakeClock
+from winkube.testing.tasks import eventually, running
 
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 DELAYED = {
@@ -300,3 +304,63 @@ async def test_retained_volume_stays_released() -> None:
         await api.delete(PERSISTENTVOLUMECLAIMS, "c")
         await eventually(lambda: phases(api) == (None, "Released"))
         assert (api.find(PERSISTENTVOLUMES, "v") or {})["spec"]["claimRef"]["uid"] == "c1"
+
+
+@pytest.mark.parametrize("kind", [PersistentVolumeBinder, LocalPathProvisioner])
+async def test_claims_and_volumes_of_a_namespace_wait_for_each_other_alone(
+    kind: type[Controller],
+) -> None:
+    api = FakeApi()
+    api.seed(PERSISTENTVOLUMES, volume("theirs", claimRef={"namespace": "flood", "name": "c-1"}))
+    api.seed(PERSISTENTVOLUMES, volume("ours", claimRef={"namespace": "shop", "name": "c"}))
+    context = make_context(api)
+    subject = kind(context)
+    async with running(context.informers.run()):
+        await context.informers.synced()
+        for number in range(1000):
+            subject.queue.add(f"claims/flood/c-{number}")
+        subject.queue.add("claims/shop/c")
+        taken: list[str] = []
+        while not {"claims/shop/c", "volumes/ours", "volumes/theirs"} <= {*taken}:
+            async with subject.queue.take() as key:
+                taken.append(key)
+    assert len(taken) < 10, taken
+
+
+async def test_pods_are_listed_once_for_all_claims_that_go_together() -> None:
+    class Counting(FakeApi):
+        lists = 0
+
+        async def list(self, resource: Resource, **options: Any) -> JsonObject:
+            self.lists += resource == PODS
+            return await super().list(resource, **options)
+
+    api = Counting()
+    claims = []
+    for number in range(50):
+        fresh = claim()
+        fresh["metadata"] |= {"name": f"c-{number}", "uid": f"c-{number}"}
+        claims.append(await api.create(PERSISTENTVOLUMECLAIMS, fresh))
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c-7"}}]
+    spec = {"nodeName": "n", "volumes": volumes}
+    await api.create(PODS, {"metadata": {"name": "p"}, "spec": spec})
+    clock = FakeClock()
+    served = ServedPods(api, clock)
+    clock.advance(10)
+    found = [await served.use(each) for each in claims]
+    assert found == [number == 7 for number in range(50)]
+    assert api.lists == 1
+    # What is newer than the list may be used by a pod that is newer, too.
+    late = claim()
+    late["metadata"] |= {"name": "late", "uid": "late"}
+    clock.advance(0.1)
+    assert not await served.use(await api.create(PERSISTENTVOLUMECLAIMS, late))
+    assert api.lists == 2
+    # A pod that was seen may have gone, and time alone makes a list old.
+    await api.delete(PODS, "p", options={"gracePeriodSeconds": 0})
+    clock.advance(0.1)
+    assert not await served.use(claims[7])
+    assert api.lists == 3
+    clock.advance(5)
+    assert not await served.use(claims[8])
+    assert api.lists == 4

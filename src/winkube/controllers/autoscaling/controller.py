@@ -5,10 +5,11 @@ have figures by then.
 """
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from winkube.api.errors import ApiError, BadRequestError, ConflictError, NotFoundError
-from winkube.api.meta import key_of, labels_of, name_of, namespace_of, split_key
+from winkube.api.meta import key_of, name_of, namespace_of
 from winkube.api.quantity import parse_quantity
 from winkube.api.selectors import LabelSelector, parse_label_selector
 from winkube.base.clock import to_rfc3339
@@ -16,6 +17,7 @@ from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import HORIZONTALPODAUTOSCALERS, PODS, Resource
 from winkube.controllers.autoscaling.behavior import History, Wish, normalize
+from winkube.controllers.autoscaling.claims import Claims
 from winkube.controllers.autoscaling.errors import MetricError, TargetError
 from winkube.controllers.autoscaling.proposal import Proposals, Query, propose_all
 from winkube.controllers.autoscaling.replicas import Situation, Timing, Tolerances
@@ -23,7 +25,7 @@ from winkube.controllers.autoscaling.source import MetricsSource
 from winkube.controllers.autoscaling.status import Status
 from winkube.controllers.autoscaling.target import Targets
 from winkube.controllers.controller import Context, Controller
-from winkube.controllers.indexes import NAMESPACE, add_owner_indexes
+from winkube.controllers.indexes import add_label_index, selected
 
 _ABLE, _ACTIVE, _LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
 _ATTEMPTS = 5
@@ -46,12 +48,11 @@ class HorizontalPodAutoscalerController(Controller):
         self._autoscalers = self.informer(HORIZONTALPODAUTOSCALERS)
         self._autoscalers.on_change(self._changed)
         self._pods = self.informer(PODS)
-        add_owner_indexes(self._pods)
+        add_label_index(self._pods)
         self._targets = Targets(self.client)
         self._source = MetricsSource(self.client, self._targets)
         self._histories: dict[str, History] = {}
-        # Which pods each autoscaler counts as its own, as far as is known.
-        self._selectors: dict[str, LabelSelector] = {}
+        self._claims = Claims()
 
     def _changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         self.queue.add_after(key, 0.0 if new is None else self.context.config.autoscaler_period)
@@ -60,7 +61,7 @@ class HorizontalPodAutoscalerController(Controller):
         autoscaler = self._autoscalers.get(key)
         if autoscaler is None:
             self._histories.pop(key, None)
-            self._selectors.pop(key, None)
+            self._claims.forget(key)
             return
         try:
             await self._scale(copy.deepcopy(autoscaler))
@@ -184,11 +185,7 @@ class HorizontalPodAutoscalerController(Controller):
         text = (scale.get("status") or {}).get("selector") or ""
         selector = self._selector(status, text)
         namespace = namespace_of(autoscaler)
-        pods = [
-            pod
-            for pod in self._pods.by_index(NAMESPACE, namespace)
-            if selector.matches(labels_of(pod))
-        ]
+        pods = selected(self._pods, namespace, selector)
         self._check_alone(status, text, pods)
         timing = Timing(
             self.clock.now(),
@@ -216,17 +213,11 @@ class HorizontalPodAutoscalerController(Controller):
             )
             reasons = ("InvalidSelector", "InvalidSelector")
             raise self._bad_selector(status, reasons, said, said) from error
-        self._selectors[key_of(status.obj)] = selector
+        self._claims.put(key_of(status.obj), selector)
         return selector
 
-    def _check_alone(self, status: Status, text: str, pods: list[JsonObject]) -> None:
-        namespace = namespace_of(status.obj)
-        owners = sorted(
-            key
-            for key, selector in self._selectors.items()
-            if split_key(key)[0] == namespace
-            and any(selector.matches(labels_of(pod)) for pod in pods)
-        )
+    def _check_alone(self, status: Status, text: str, pods: Sequence[JsonObject]) -> None:
+        owners = self._claims.on(namespace_of(status.obj), pods)
         if len(owners) > 1:
             listed = " ".join(owners)
             said = f"pods by selector {text} are controlled by multiple HPAs: [{listed}]"

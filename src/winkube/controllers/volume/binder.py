@@ -37,10 +37,14 @@ from winkube.controllers.volume.plan import (
     plan_volume,
     unbound_volume,
 )
-from winkube.controllers.volume.usage import CLAIM, add_claim_index
+from winkube.controllers.volume.usage import (
+    CLAIM,
+    CLAIMS,
+    VOLUMES,
+    add_claim_index,
+    tenant_of,
+)
 
-_CLAIMS: Final = "claims"
-_VOLUMES: Final = "volumes"
 _CLASS: Final = "class"
 _UNBOUND: Final = "unbound"
 _MEANT: Final = "meant"
@@ -52,10 +56,10 @@ class PersistentVolumeBinder(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
+        self._volumes = self.informer(PERSISTENTVOLUMES)
         self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
         self._claims.add_index(_UNBOUND, _unbound_class)
         self._claims.on_change(self._claim_changed)
-        self._volumes = self.informer(PERSISTENTVOLUMES)
         self._volumes.add_index(_CLASS, offers)
         self._volumes.add_index(_MEANT, meant_for)
         self._volumes.on_change(self._volume_changed)
@@ -64,25 +68,28 @@ class PersistentVolumeBinder(Controller):
         self._pods = self.informer(PODS)
         add_claim_index(self._pods)
 
+    def flow_of(self, key: str) -> str:
+        return tenant_of(key, self._volumes)
+
     # -- which keys a change concerns
 
     def _claim_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is not None:
-            self.queue.add(f"{_CLAIMS}/{key}")
+            self.queue.add(f"{CLAIMS}/{key}")
         # The volume follows its claim: it is bound, or released.
         for claim in (old, new):
             volume = (claim or {}).get("spec", {}).get("volumeName")
             if volume:
-                self.queue.add(f"{_VOLUMES}/{volume}")
+                self.queue.add(f"{VOLUMES}/{volume}")
 
     def _volume_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         for volume in (old, new):
             reference = (volume or {}).get("spec", {}).get("claimRef")
             if reference:
-                self.queue.add(f"{_CLAIMS}/{reference['namespace']}/{reference['name']}")
+                self.queue.add(f"{CLAIMS}/{reference['namespace']}/{reference['name']}")
         if new is None:
             return
-        self.queue.add(f"{_VOLUMES}/{key}")
+        self.queue.add(f"{VOLUMES}/{key}")
         phase = (new.get("status") or {}).get("phase")
         if phase == "Available" and ((old or {}).get("status") or {}).get("phase") != phase:
             self._queue_waiting(class_of(new))
@@ -95,14 +102,14 @@ class PersistentVolumeBinder(Controller):
 
     def _queue_waiting(self, name: str) -> None:
         for claim in self._claims.by_index(_UNBOUND, name):
-            self.queue.add(f"{_CLAIMS}/{key_of(claim)}")
+            self.queue.add(f"{CLAIMS}/{key_of(claim)}")
 
     async def reconcile(self, key: str) -> None:
         kind, _, rest = key.partition("/")
-        obj = (self._claims if kind == _CLAIMS else self._volumes).get(rest)
+        obj = (self._claims if kind == CLAIMS else self._volumes).get(rest)
         if obj is None:
             return
-        if kind == _CLAIMS:
+        if kind == CLAIMS:
             await self._reconcile_claim(obj)
         else:
             await self._reconcile_volume(obj)
@@ -192,7 +199,7 @@ class PersistentVolumeBinder(Controller):
         plan = plan_volume(volume, await self._find_claim(volume))
         if plan.ask_claim:
             reference = volume["spec"]["claimRef"]
-            self.queue.add(f"{_CLAIMS}/{reference['namespace']}/{reference['name']}")
+            self.queue.add(f"{CLAIMS}/{reference['namespace']}/{reference['name']}")
         elif plan.unbind:
             volume = await self.client.update(PERSISTENTVOLUMES, unbound_volume(volume))
             await self._set_volume_phase(volume, "Available")

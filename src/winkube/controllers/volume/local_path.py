@@ -40,9 +40,8 @@ from winkube.client.resource import (
 )
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.volume.usage import CLAIMS, VOLUMES, tenant_of
 
-_CLAIMS: Final = "claims"
-_VOLUMES: Final = "volumes"
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _OS: Final = "kubernetes.io/os"
 
@@ -112,23 +111,26 @@ class LocalPathProvisioner(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
-        self._claims.on_change(lambda key, old, new: self.queue.add(f"{_CLAIMS}/{key}"))
         self._volumes = self.informer(PERSISTENTVOLUMES)
-        self._volumes.on_change(lambda key, old, new: self.queue.add(f"{_VOLUMES}/{key}"))
+        self._claims = self.informer(PERSISTENTVOLUMECLAIMS)
+        self._claims.on_change(lambda key, old, new: self.queue.add(f"{CLAIMS}/{key}"))
+        self._volumes.on_change(lambda key, old, new: self.queue.add(f"{VOLUMES}/{key}"))
         self._classes = self.informer(STORAGECLASSES)
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
+
+    def flow_of(self, key: str) -> str:
+        return tenant_of(key, self._volumes)
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if new is None:
             for volume in self._volumes.list():
                 if labels_of(volume).get(LOCAL_PATH_NODE) == key:
-                    self.queue.add(f"{_VOLUMES}/{name_of(volume)}")
+                    self.queue.add(f"{VOLUMES}/{name_of(volume)}")
 
     async def reconcile(self, key: str) -> None:
         kind, _, rest = key.partition("/")
-        if kind == _CLAIMS:
+        if kind == CLAIMS:
             claim = self._claims.get(rest)
             if claim is not None and self._is_asked(claim):
                 await self._provision(claim)

@@ -8,6 +8,18 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 
 CLAIM: Final = "claim"
+# What keys of claims and of volumes begin with, where both are in one queue.
+CLAIMS: Final = "claims"
+VOLUMES: Final = "volumes"
+
+
+def tenant_of(key: str, volumes: Informer) -> str:
+    """The namespace of a claim, or of the claim that has the volume."""
+    kind, _, rest = key.partition("/")
+    if kind == CLAIMS:
+        return rest.partition("/")[0]
+    reference = ((volumes.get(rest) or {}).get("spec") or {}).get("claimRef") or {}
+    return str(reference.get("namespace") or "")
 
 
 def claim_keys(pod: JsonObject) -> Iterator[str]:
