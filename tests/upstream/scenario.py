@@ -55,8 +55,21 @@ KINDS: Final[dict[str, Resource]] = {
     "PodDisruptionBudget": resources.PODDISRUPTIONBUDGETS,
     "Node": resources.NODES,
     "Namespace": resources.NAMESPACES,
+    "Secret": resources.SECRETS,
+    "ResourceQuota": resources.RESOURCEQUOTAS,
+    "ClusterRole": resources.CLUSTERROLES,
+    "VolumeAttributesClass": resources.VOLUMEATTRIBUTESCLASSES,
 }
-_CLUSTER: Final = frozenset({"Node", "Namespace", "PersistentVolume", "StorageClass"})
+_CLUSTER: Final = frozenset(
+    {
+        "ClusterRole",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "StorageClass",
+        "VolumeAttributesClass",
+    }
+)
 # Every namespace has these; only scenarios about them look at them.
 _FURNITURE: Final = frozenset({"ConfigMap", "ServiceAccount"})
 

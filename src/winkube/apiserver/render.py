@@ -67,12 +67,15 @@ class Renderer:
 
     def _table(self, kind: Kind, items: Sequence[Item], output: Output, include: str) -> JsonObject:
         check_include(include)
+        shown = columns(kind)
+        rows = [self._row(kind, item, output, include) for item in _in_order(kind, items)]
         return {
             "kind": "Table",
             "apiVersion": f"{_META_GROUP}/{output.version}",
             "metadata": {},
-            "columnDefinitions": columns(kind),
-            "rows": [self._row(kind, item, output, include) for item in _in_order(kind, items)],
+            "columnDefinitions": shown,
+            # Kinds that nobody wrote a printer for have no rows rather than none.
+            "rows": rows or (None if shown[-1]["name"] == "Created At" else rows),
         }
 
     def _row(self, kind: Kind, item: Item, output: Output, include: str) -> JsonObject:

@@ -72,6 +72,7 @@ PODDISRUPTIONBUDGETS: Final = Resource("policy", "v1", "poddisruptionbudgets", T
 PRIORITYCLASSES: Final = Resource("scheduling.k8s.io", "v1", "priorityclasses", False)
 RUNTIMECLASSES: Final = Resource("node.k8s.io", "v1", "runtimeclasses", False)
 STORAGECLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", False)
+VOLUMEATTRIBUTESCLASSES: Final = Resource("storage.k8s.io", "v1", "volumeattributesclasses", False)
 CLUSTERROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", False)
 CLUSTERROLEBINDINGS: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", False

@@ -41,9 +41,13 @@ from winkube.controllers.role_aggregation import RoleAggregationController
 from winkube.controllers.service_account_token import ServiceAccountTokenController
 from winkube.controllers.stale_disruption import StaleDisruptionController
 from winkube.controllers.statefulset.controller import StatefulSetController
+from winkube.controllers.volume.attributes import AttributesClassProtection
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner
-from winkube.controllers.volume.protection import ClaimProtection, VolumeProtection
+from winkube.controllers.volume.protection import (
+    ClaimProtection,
+    VolumeProtection,
+)
 
 CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     NamespaceContentsController,
@@ -65,6 +69,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     LocalPathProvisioner,
     ClaimProtection,
     VolumeProtection,
+    AttributesClassProtection,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,

@@ -11,10 +11,12 @@ from winkube.client.resource import (
     PERSISTENTVOLUMES,
     PODS,
     STORAGECLASSES,
+    VOLUMEATTRIBUTESCLASSES,
     Resource,
 )
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Controller
+from winkube.controllers.volume.attributes import AttributesClassProtection
 from winkube.controllers.volume.binder import PersistentVolumeBinder
 from winkube.controllers.volume.local_path import LocalPathProvisioner, new_volume
 from winkube.controllers.volume.plan import (
@@ -364,3 +366,25 @@ async def test_pods_are_listed_once_for_all_claims_that_go_together() -> None:
     clock.advance(5)
     assert not await served.use(claims[8])
     assert api.lists == 4
+
+
+async def test_class_of_attributes_stays_until_the_last_claim_has_another() -> None:
+    api = FakeApi()
+    api.seed(VOLUMEATTRIBUTESCLASSES, {"metadata": {"name": "fast"}, "driverName": "d"})
+    api.seed(PERSISTENTVOLUMECLAIMS, claim(volumeAttributesClassName="fast"))
+    async with controlling(AttributesClassProtection(make_context(api))):
+        await eventually(
+            lambda: (
+                api.all(VOLUMEATTRIBUTESCLASSES)[0]["metadata"].get("finalizers")
+                == ["kubernetes.io/vac-protection"]
+            )
+        )
+        changing = {"status": {"modifyVolumeStatus": {"targetVolumeAttributesClassName": "fast"}}}
+        await api.patch(PERSISTENTVOLUMECLAIMS, "c", changing)
+        await api.delete(VOLUMEATTRIBUTESCLASSES, "fast")
+        await api.patch(
+            PERSISTENTVOLUMECLAIMS, "c", {"spec": {"volumeAttributesClassName": "slow"}}
+        )
+        assert api.find(VOLUMEATTRIBUTESCLASSES, "fast") is not None
+        await api.patch(PERSISTENTVOLUMECLAIMS, "c", {"status": {"modifyVolumeStatus": None}})
+        await eventually(lambda: api.find(VOLUMEATTRIBUTESCLASSES, "fast") is None)

@@ -20,7 +20,7 @@ NOT_JUDGED = {
 }
 # Writes of their status change managedFields and nothing else: events that nobody waits for.
 KEEPS_METADATA = {"ServiceCIDR", "ResourceClaim"}
-NOT_COMPARED = {"FlowSchema", "VolumeAttributesClass"}
+NOT_COMPARED = {"FlowSchema"}
 
 
 def bad(sample: Sample) -> list[Step]:

@@ -30,4 +30,4 @@ def validate_namespace_status(new: JsonObject, old: JsonObject, problems: Proble
     right, when = ("Terminating", "not empty") if going else ("Active", "empty")
     if phase != right:
         text = f"may only be '{right}' if `deletionTimestamp` is {when}"
-        problems.invalid("status.Phase", phase, text)
+        problems.invalid_enum("status.Phase", phase, text)

@@ -1,4 +1,4 @@
-"""Volumes and claims that are in use stay: a finalizer from the start keeps them."""
+"""Volumes, claims and classes in use stay: a finalizer from the start keeps them."""
 
 from typing import ClassVar, Final
 
@@ -7,6 +7,7 @@ from winkube.apiserver.admission.chain import Admission
 _FINALIZERS: Final = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
 
@@ -14,10 +15,9 @@ class StorageObjectInUseProtection:
     about: ClassVar = frozenset(_FINALIZERS)
 
     async def admit(self, request: Admission) -> None:
-        kind = request.served.kind
-        if request.operation != "CREATE" or request.obj is None or not request.is_for(kind.plural):
+        if request.operation != "CREATE" or request.obj is None or request.subresource:
             return
-        finalizer = _FINALIZERS.get(kind.plural)
+        finalizer = _FINALIZERS.get(request.served.kind.group_resource)
         if finalizer is None:
             return
         have = request.obj["metadata"].get("finalizers") or []

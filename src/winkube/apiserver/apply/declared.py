@@ -10,6 +10,7 @@ from typing import Any, Final
 from winkube.api.go_text import go_syntax, printed
 from winkube.api.schema import Shape, Type
 from winkube.apiserver.apply.element import (
+    child_shape,
     element_key,
     is_set,
     key_step,
@@ -34,6 +35,18 @@ def schema_problems(shape: Shape, document: JsonObject) -> list[str]:
 def live_problems(shape: Shape, obj: JsonObject) -> list[str]:
     """Of an object that is there already, in which elements may stand twice."""
     return [problem for problem in _problems(shape, obj, "") if _REPEATED not in problem]
+
+
+def without_truths(shape: Shape | None, value: Any) -> Any:
+    """A copy in which what is neither a number nor a text equals neither."""
+    if shape is None:
+        return value
+    if isinstance(value, dict):
+        return {key: without_truths(child_shape(shape, key), child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [without_truths(shape.item, child) for child in value]
+    odd = isinstance(value, bool) and shape.type in (Type.INT_OR_STRING, *_UNTYPED)
+    return f"\0{value}" if odd else value
 
 
 def _problems(shape: Shape | None, value: Any, path: str) -> Iterator[str]:

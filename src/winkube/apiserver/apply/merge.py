@@ -27,7 +27,8 @@ def merge(shape: Shape | None, live: Any, wanted: Any) -> Any:
         return clone(wanted)
     merges = not is_atomic(shape) if isinstance(live, dict) else is_associative(shape)
     if wanted is None and merges:
-        return clone(live)  # to say nothing of something is to leave it alone
+        # To say nothing of something is to leave it alone; of nothing, either way is a change.
+        return clone(live) if live else None
     if isinstance(live, dict) and isinstance(wanted, dict) and merges:
         result = dict(live)
         for key, value in wanted.items():

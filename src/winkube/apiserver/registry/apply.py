@@ -9,7 +9,7 @@ from winkube.api.errors import BadRequestError, ConflictError, UndecodableError,
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name
 from winkube.api.schema import Schema, Shape
-from winkube.apiserver.apply.declared import live_problems, schema_problems
+from winkube.apiserver.apply.declared import live_problems, schema_problems, without_truths
 from winkube.apiserver.apply.element import KeylessError
 from winkube.apiserver.apply.given import known_managers
 from winkube.apiserver.apply.last_applied import MANAGER, disputed, renew_note
@@ -132,11 +132,16 @@ def granted(
     reset = reset_fields(wish.kind, part)
     try:
         merged = _merged(registry, wish, live, owner, reset, force=options.force)
+        owners = merged["metadata"]["managedFields"]
+        new = _converted(registry, wish, merged, options)
     except KeylessError as error:
         problems = live_problems(_shape(registry.schema, wish.kind), live)
         raise _unowned(wish.kind, live, _listed(problems)) from error
-    owners = merged["metadata"]["managedFields"]
-    new = _converted(registry, wish, merged, options)
+    except (ConflictError, UnexplainedError):
+        # Conflicts come first, and true for a number is one, though Python takes it for a 1.
+        body = without_truths(_shape(registry.schema, wish.kind), wish.body)
+        _merged(registry, replace(wish, body=body), live, owner, reset, force=options.force)
+        raise
     new["metadata"]["managedFields"] = owners
     if options.field_manager == MANAGER:
         renew_note(new, wish.body)

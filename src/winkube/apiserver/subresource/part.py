@@ -8,6 +8,8 @@ from winkube.apiserver.registry.prepare import free_metadata
 from winkube.apiserver.registry.update import STATUS, Part
 from winkube.base.types import JsonObject
 
+_RESIZED: Final = ("containers", "initContainers")
+
 
 def _restore(new: JsonObject, old: JsonObject) -> None:
     new.clear()
@@ -37,9 +39,11 @@ def _ephemeral(kind: Kind, new: JsonObject, old: JsonObject) -> None:
 def _resize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
     """Resources and how they are resized are taken, by place, where the containers are the same."""
     fresh = new.get("spec") or {}
+    if any(len(fresh.get(field) or ()) != len(old["spec"].get(field) or ()) for field in _RESIZED):
+        return  # refused for it, and looked at as it is
     _restore(new, old)
     new["spec"] = {**old["spec"]}
-    for field in ("containers", "initContainers"):
+    for field in _RESIZED:
         wanted, had = fresh.get(field) or [], old["spec"].get(field) or []
         if [entry.get("name") for entry in wanted] != [entry.get("name") for entry in had]:
             new["spec"][field] = wanted

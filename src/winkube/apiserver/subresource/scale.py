@@ -26,6 +26,7 @@ from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.apply import granted, read_wish
 from winkube.apiserver.registry.core import MODIFIED, Registry, get
 from winkube.apiserver.registry.forms import changes_by_version
+from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.patch import APPLY_PATCH, Patch, patched, read_patch, require_patch
 from winkube.apiserver.registry.update import (
     WHOLE,
@@ -97,7 +98,8 @@ class Scale:
         document = await decode_as(SCALE.kind, raw, call.request)
         scale = accept(self._registry.schema, SCALE, document, options, raw=raw)
         item = get(call.served, *call.place)
-        require_identity(call.served, _placed(call, scale), item, dry_run=options.dry_run)
+        drop_repeated_owners(_placed(call, scale), options.warnings, admitted=False)
+        require_identity(call.served, scale, item, dry_run=options.dry_run)
         return scale
 
     def _patched(self, live: JsonObject, wanted: Patch, options: WriteOptions) -> JsonObject:
@@ -146,6 +148,7 @@ class Scale:
             warnings=options.warnings,
         )
         await self._registry.admission.ask_changers(request)
+        drop_repeated_owners(scale, options.warnings, admitted=True)
         await self._registry.admission.ask_judges(request)
 
 

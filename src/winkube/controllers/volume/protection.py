@@ -39,8 +39,10 @@ def plan_finalizers(obj: JsonObject, finalizer: str, *, in_use: bool) -> list[st
     return None
 
 
-class _Protection(Controller):
-    async def _write(self, resource: Resource, obj: JsonObject, finalizers: list[str]) -> None:
+class Protection(Controller):
+    async def write_finalizers(
+        self, resource: Resource, obj: JsonObject, finalizers: list[str]
+    ) -> None:
         fresh = {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}}
         try:
             await self.client.update(resource, fresh)
@@ -104,7 +106,7 @@ def _uses(listing: _Listing, claim: JsonObject) -> bool:
     return any(is_using(pod, claim) for pod in listing.by_claim.get(key_of(claim), ()))
 
 
-class ClaimProtection(_Protection):
+class ClaimProtection(Protection):
     name = "persistentvolumeclaim-protection-controller"
 
     def __init__(self, context: Context) -> None:
@@ -128,7 +130,7 @@ class ClaimProtection(_Protection):
         in_use = is_deleting(claim) and await self._is_used(key, claim)
         wanted = plan_finalizers(claim, CLAIM_FINALIZER, in_use=in_use)
         if wanted is not None:
-            await self._write(PERSISTENTVOLUMECLAIMS, claim, wanted)
+            await self.write_finalizers(PERSISTENTVOLUMECLAIMS, claim, wanted)
 
     async def _is_used(self, key: str, claim: JsonObject) -> bool:
         if any(is_using(pod, claim) for pod in self._pods.by_index(CLAIM, key)):
@@ -137,7 +139,7 @@ class ClaimProtection(_Protection):
         return await self._served.use(claim)
 
 
-class VolumeProtection(_Protection):
+class VolumeProtection(Protection):
     name = "persistentvolume-protection-controller"
 
     def __init__(self, context: Context) -> None:
@@ -155,4 +157,4 @@ class VolumeProtection(_Protection):
         in_use = (volume.get("status") or {}).get("phase") == "Bound"
         wanted = plan_finalizers(volume, VOLUME_FINALIZER, in_use=in_use)
         if wanted is not None:
-            await self._write(PERSISTENTVOLUMES, volume, wanted)
+            await self.write_finalizers(PERSISTENTVOLUMES, volume, wanted)

@@ -273,12 +273,18 @@ def _check_only_compute(
             text = "resources for non-sidecar init containers are immutable"
             problems.forbidden("spec", text)
         return
-    was, now = original.get("resources") or {}, container.get("resources") or {}
-    same = all(_others(now, field) == _others(was, field) for field in ("requests", "limits"))
-    if not same:
+    if _without_compute(container, original) != _without_compute(original, original):
         problems.forbidden("spec", f"only cpu and memory resources{word} are mutable")
 
 
-def _others(resources: JsonObject, field: str) -> JsonObject:
-    listed = resources.get(field) or {}
-    return {name: listed[name] for name in listed if name not in _MUTABLE}
+def _without_compute(container: JsonObject, original: JsonObject) -> JsonObject:
+    """What may not change: of resources those that were named before, and no claims at all."""
+    was, now = original.get("resources") or {}, container.get("resources") or {}
+    kept: JsonObject = {
+        field: {name: now[field][name] for name in now.get(field) or () if name not in _MUTABLE}
+        for field in ("requests", "limits")
+        if was.get(field)
+    }
+    if container is original and was.get("claims"):
+        kept["claims"] = was["claims"]
+    return {**container, "resources": kept, "resizePolicy": container.get("resizePolicy") or []}

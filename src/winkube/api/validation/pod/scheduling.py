@@ -149,7 +149,7 @@ def _check_toleration(toleration: JsonObject, path: str, problems: Problems) -> 
             'keys"',
         )
     if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-        problems.invalid(
+        problems.invalid_enum(
             f"{path}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"
         )
     if operator in ("", "Equal"):
