@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from winkube.api.go_number import NumberError, parse_uint
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -40,11 +42,13 @@ def parse_network(value: object) -> tuple[Address, Network] | None:
         return None
     text, _, prefix = value.partition("/")
     address = parse_address(text)
-    if address is None or not prefix.isascii() or not prefix.isdigit():
+    try:
+        length = parse_uint(prefix)
+    except NumberError:
         return None
-    if int(prefix) > address.max_prefixlen:
+    if address is None or length > address.max_prefixlen:
         return None
-    return address, ipaddress.ip_network(f"{address}/{int(prefix)}", strict=False)
+    return address, ipaddress.ip_network(f"{address}/{length}", strict=False)
 
 
 def address_problems(value: object) -> list[str]:

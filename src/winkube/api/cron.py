@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
+from winkube.api.go_number import NumberError, parse_int
 from winkube.base.errors import WinkubeError
 
 YEARS_AHEAD: Final = 5
@@ -65,12 +66,13 @@ class _Field:
         named = self.names.get(text.lower())
         if named is not None:
             return named
-        if not re.fullmatch(r"[+-]?[0-9]+", text):
-            quoted = f'strconv.Atoi: parsing "{text}": invalid syntax'
-            raise CronError(f"failed to parse int from {text}: {quoted}")
-        if int(text) < 0:
-            raise CronError(f"negative number ({int(text)}) not allowed: {text}")
-        return int(text)
+        try:
+            number = parse_int(text)
+        except NumberError as error:
+            raise CronError(f"failed to parse int from {text}: strconv.Atoi: {error}") from error
+        if number < 0:
+            raise CronError(f"negative number ({number}) not allowed: {text}")
+        return number
 
 
 _MINUTE: Final = _Field(0, 59, {})

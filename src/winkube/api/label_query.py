@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.errors import BadRequestError
+from winkube.api.go_number import NumberError, parse_int
 from winkube.api.go_text import quoted
 from winkube.api.names import label_key_problems, label_value_problems
 
@@ -18,7 +19,6 @@ _SYMBOLS: Final = frozenset({"==", "!=", "=", "!", ">", "<", "(", ")", ","})
 _OPERATORS: Final = {
     "in": "in", "notin": "notin", "=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt",
 }  # fmt: skip
-_INT64: Final = 2**63
 _START: Final = "!, identifier, or 'end of string'"
 
 
@@ -54,11 +54,10 @@ def parse_requirements(text: str) -> tuple[Requirement, ...]:
 
 
 def _integer(text: str) -> int | None:
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    if not (digits.isascii() and digits.isdigit()):
+    try:
+        return parse_int(text)
+    except NumberError:
         return None
-    number = int(text) if len(digits) <= 40 else _INT64
-    return number if -_INT64 <= number < _INT64 else None
 
 
 def _is_word(token: str) -> bool:

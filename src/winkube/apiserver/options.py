@@ -1,13 +1,12 @@
 """What a write's query says: dry run, field validation, field manager; and who writes."""
 
 import functools
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from winkube.api import go_number
 from winkube.api.errors import BadRequestError, InvalidError
-from winkube.api.go_text import quoted
 from winkube.api.roundtrip import Emptied
 from winkube.api.validation.metadata import check_manager
 from winkube.api.validation.problems import Problems
@@ -16,8 +15,6 @@ from winkube.apiserver.target import Query
 
 _LEVELS: Final = ("", "Ignore", "Strict", "Warn")
 _MAX_MANAGER: Final = 128
-_WHOLE: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_INT64: Final = 2**63
 
 
 @dataclass(slots=True)
@@ -101,10 +98,8 @@ def every(query: Mapping[str, str], name: str) -> list[str]:
 
 
 def parse_int(text: str) -> int:
-    """As Go's strconv.ParseInt; BadRequestError in its words."""
-    problem = "" if _WHOLE.fullmatch(text) else "invalid syntax"
-    number = int(text) if not problem and len(text) < 40 else _INT64
-    if not -_INT64 <= number < _INT64:
-        problem = problem or "value out of range"
-        raise BadRequestError(f"strconv.ParseInt: parsing {quoted(text)}: {problem}")
-    return number
+    """A number of the query."""
+    try:
+        return go_number.parse_int(text)
+    except go_number.NumberError as error:
+        raise BadRequestError(f"strconv.ParseInt: {error}") from error

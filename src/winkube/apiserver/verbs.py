@@ -37,12 +37,12 @@ from winkube.apiserver.registry.strategy import put_creates, returns_deleted
 from winkube.apiserver.registry.update import (
     WHOLE,
     Part,
-    check_version,
     require_identity,
     require_place,
     require_uid,
     update,
 )
+from winkube.apiserver.registry.version import ASKED_FOR, parse_version
 from winkube.apiserver.render import Renderer
 from winkube.apiserver.room import LARGE, Room
 from winkube.apiserver.watch import WatchServer
@@ -109,10 +109,10 @@ class Verbs:
     async def get(self, call: Call) -> web.Response:
         version = call.query.get("resourceVersion") if call.query else None
         if version:
-            check_version(version, "resourceVersion: Invalid value: ")
+            wanted = parse_version(version, ASKED_FOR)
             current = self._registry.storage.cache.revision
-            if int(version) > current:
-                raise too_large(int(version), current)
+            if wanted > current:
+                raise too_large(wanted, current)
         return await self.answer(call, get(call.served, *call.place))
 
     async def list(self, call: Call) -> web.StreamResponse:

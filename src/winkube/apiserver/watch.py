@@ -21,7 +21,8 @@ from winkube.apiserver.call import Call
 from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_flag
-from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count, parse_version
+from winkube.apiserver.registry.listing import Selection, SelectionText, parse_count
+from winkube.apiserver.registry.version import ASKED_FOR, parse_version
 from winkube.apiserver.render import Renderer, check_include
 from winkube.apiserver.streaming.presence import is_connected
 from winkube.base.clock import Clock
@@ -127,7 +128,7 @@ class WatchServer:
                 end = stream.bookmark(self._cache.revision, initial_end=True)
                 return itertools.chain(frames, [end])
             return frames
-        changes = cache.changes_after(parse_version(params.version))
+        changes = cache.changes_after(parse_version(params.version, ASKED_FOR))
         return stream.missed([c for c in changes if c.item.key.startswith(folder)])
 
     async def _follow(

@@ -180,7 +180,7 @@ def is_zero(value: Any) -> bool:
     if percent is not None:
         return percent == 0
     if isinstance(value, str):
-        return not (value.isascii() and value.isdecimal() and int(value))
+        return not (value.isascii() and value.isdecimal() and value.strip("0"))
     return value in (0, None)
 
 

@@ -27,6 +27,7 @@ from winkube.apiserver.continuation import make_token, open_token
 from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import parse_int
+from winkube.apiserver.registry.version import ASKED_FOR, parse_version
 from winkube.apiserver.served import Served
 
 _MAX_COUNT: Final = (1 << 31) - 1
@@ -124,18 +125,9 @@ def read_list(
     return params, text.of(served)
 
 
-def parse_version(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 20:
-        raise UnexplainedError(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
-            "invalid syntax"
-        )
-    return int(text)
-
-
 def _listed_version(text: str) -> int:
     try:
-        return parse_version(text)
+        return parse_version(text, ASKED_FOR)
     except UnexplainedError as error:
         raise BadRequestError(f"invalid resource version: {error.message}") from error
 

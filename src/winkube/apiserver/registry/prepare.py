@@ -4,10 +4,11 @@ Upstream's strategies (k8s.io/kubernetes: pkg/registry/*/*/strategy.go) as data 
 """
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.api.defaulting.core import pair_sources
+from winkube.api.go_number import NumberError, parse_int
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
@@ -179,15 +180,20 @@ def _count_template(new: JsonObject, old: JsonObject | None) -> None:
     """Clients of long ago know a daemon set's revisions by this count; nobody may set it."""
     annotations = new["metadata"].get("annotations") or {}
     if old is None:
-        given = annotations.get(_TEMPLATE_GENERATION, "")
-        count = int(given) if given.isascii() and given.isdecimal() else 0
+        count = _generation(annotations)
     else:
-        text = (old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
-        count = int(text) if text.isascii() and text.isdecimal() else 0
+        count = _generation(old["metadata"].get("annotations") or {})
         if _template(new) != _template(old):
             count += 1
     annotations[_TEMPLATE_GENERATION] = str(max(1, count))
     new["metadata"]["annotations"] = annotations
+
+
+def _generation(annotations: Mapping[str, str]) -> int:
+    try:
+        return parse_int(annotations.get(_TEMPLATE_GENERATION, "0"))
+    except NumberError:
+        return 0
 
 
 def _template(obj: JsonObject) -> JsonObject | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from winkube.api.errors import BadRequestError, ConflictError, InvalidError, UnexplainedError
+from winkube.api.errors import BadRequestError, ConflictError, InvalidError
 from winkube.api.kinds import Kind
 from winkube.api.roundtrip import as_given
 from winkube.api.validation import validate_update
@@ -29,6 +29,7 @@ from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import prepare_status, prepare_update
 from winkube.apiserver.registry.signing import complete_signing_request
 from winkube.apiserver.registry.strategy import needs_version
+from winkube.apiserver.registry.version import parse_version
 from winkube.apiserver.registry.volumes import time_phase
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
@@ -171,14 +172,8 @@ def check_identity(served: Served, new: JsonObject, item: Item) -> None:
     kind = served.kind
     version = metadata.get("resourceVersion")
     if version and version not in ("0", str(item.revision)):
-        check_version(version)
+        parse_version(version)
         raise ConflictError.of(kind.plural, item.name, MODIFIED, group=kind.group)
-
-
-def check_version(version: str, where: str = "") -> None:
-    if not (version.isascii() and version.isdecimal()):
-        shown = f'{where}"{version}": ' if where else ""
-        raise UnexplainedError(f'{shown}strconv.ParseUint: parsing "{version}": invalid syntax')
 
 
 def require_identity(served: Served, new: JsonObject, item: Item, *, dry_run: bool = False) -> None:

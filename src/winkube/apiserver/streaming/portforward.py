@@ -14,6 +14,7 @@ import yarl
 from aiohttp import WSMsgType, web
 
 from winkube.api.errors import BadRequestError
+from winkube.api.go_number import NumberError, parse_uint
 from winkube.apiserver.streaming.dial import dial_kubelet
 from winkube.wire.remotecommand import (
     PORT_FORWARD,
@@ -65,10 +66,17 @@ def _parse_ports(request: web.Request) -> tuple[int, ...]:
     texts = parse_protocols(request.query.getall("ports", ()))
     if not texts or len(texts) > MAX_PORTS:
         raise BadRequestError("you must specify at least 1 port")
-    for text in texts:
-        if not text.isdecimal() or not 0 < int(text) < 65536:
-            raise BadRequestError(f"port {text!r} must be between 1 and 65535")
-    return tuple(int(text) for text in texts)
+    return tuple(map(_parse_port, texts))
+
+
+def _parse_port(text: str) -> int:
+    try:
+        port = parse_uint(text, 16)
+    except NumberError:
+        port = 0
+    if not port:
+        raise BadRequestError(f"port {text!r} must be between 1 and 65535")
+    return port
 
 
 async def _tunnel(socket: web.WebSocketResponse, kubelet: Duplex) -> None:

@@ -5,6 +5,7 @@ from typing import Final, Literal, cast
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError
+from winkube.api.go_number import NumberError, parse_uint
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.options import parse_flag
@@ -54,7 +55,8 @@ class Connect:
         """What the query asks for, as a document."""
         parameters = call.request.rel_url.query
         if self._kind == "portforward":
-            ports = [_port(text) for text in parameters.getall("ports", [])]
+            said = parameters.getall("ports", [])
+            ports = [_port(text) for texts in said for text in texts.split(",")]
             return {"ports": ports} if ports else {}
         options: JsonObject = {ours: True for ours, _ in _STREAMS if _asked(parameters.get(ours))}
         if parameters.get("container"):
@@ -77,11 +79,10 @@ class Connect:
 
 
 def _port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise BadRequestError(
-            f'cannot convert to []int32: strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
+    try:
+        return parse_uint(text, 16)
+    except NumberError as error:
+        raise BadRequestError(f"cannot convert to []int32: strconv.ParseUint: {error}") from error
 
 
 def _asked(value: str | None) -> bool:

@@ -8,6 +8,7 @@ from winkube.api.errors import BadRequestError, InvalidError
 from winkube.api.time_text import is_time
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed
+from winkube.apiserver.options import parse_int
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.streaming.kubelet import Kubelets, pick_container
 
@@ -43,7 +44,7 @@ class Log:
 
 
 def _check(call: Call) -> None:
-    numbers = {field: _number(call.query[field]) for field in _SMALLEST if call.query.get(field)}
+    numbers = {field: parse_int(call.query[field]) for field in _SMALLEST if call.query.get(field)}
     since = call.query.get("sinceTime")
     if since and not is_time(since):
         layout = "2006-01-02T15:04:05Z07:00"
@@ -62,10 +63,3 @@ def _check(call: Call) -> None:
         problems.forbidden("stream", "may not be specified")
     if problems:
         raise InvalidError.of("PodLogOptions", call.target.name, problems.causes)
-
-
-def _number(text: str) -> int:
-    try:
-        return int(text, 10)
-    except ValueError:
-        raise BadRequestError(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None

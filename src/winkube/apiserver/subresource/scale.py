@@ -31,11 +31,11 @@ from winkube.apiserver.registry.patch import APPLY_PATCH, Patch, patched, read_p
 from winkube.apiserver.registry.update import (
     WHOLE,
     ModifiedError,
-    check_version,
     require_identity,
     require_place,
     update,
 )
+from winkube.apiserver.registry.version import parse_version
 from winkube.apiserver.render import encode
 from winkube.apiserver.served import Served
 from winkube.base.clock import SystemClock
@@ -166,7 +166,7 @@ def _check(served: Served, item: Item, scale: JsonObject) -> None:
         raise ConflictError.of(f"{kind.plural}/scale", item.name, cause, group=kind.group)
     version = metadata.get("resourceVersion")
     if version and version != str(item.revision):
-        check_version(version)
+        parse_version(version)
         raise ConflictError.of(kind.plural, item.name, MODIFIED, group=kind.group)
 
 

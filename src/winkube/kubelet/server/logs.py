@@ -8,6 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
+from winkube.api.go_number import NumberError, parse_uint
 from winkube.base.clock import Clock, parse_rfc3339
 from winkube.kubelet.server.logfile import LogFile, LogOptions
 from winkube.kubelet.server.view import ContainerState, NodeView
@@ -143,6 +144,10 @@ def _integer(query: Mapping[str, str], key: str, least: int) -> int | None:
     text = query.get(key, "")
     if not text:
         return None
-    if not text.isdecimal() or int(text) < least:
+    try:
+        number = parse_uint(text, 63)
+    except NumberError:
+        number = -1
+    if number < least:
         raise web.HTTPBadRequest(text=f"{key}: must be greater than or equal to {least}")
-    return int(text)
+    return number

@@ -11,6 +11,7 @@ from typing import Any, Final
 import yarl
 from aiohttp import web
 
+from winkube.api.go_number import NumberError, parse_uint
 from winkube.kubelet.server.view import ContainerState, NodeView
 from winkube.wire import cri
 from winkube.wire.cri_client import CriError
@@ -77,11 +78,11 @@ class StreamHandler:
         sandbox = self._view.sandbox_id(namespace, pod)
         if sandbox is None:
             raise web.HTTPNotFound(text="pod does not exist")
-        ports = [
-            int(text)
-            for text in parse_protocols(request.query.getall("port", ()))
-            if text.isdecimal()
-        ]
+        asked_for = parse_protocols(request.query.getall("port", ()))
+        try:
+            ports = [parse_uint(text, 16) for text in asked_for]
+        except NumberError as error:
+            raise web.HTTPBadRequest(text=f"invalid port: {error}") from error
         asked = cri.PortForwardRequest(pod_sandbox_id=sandbox, port=ports)
         return await self._relay(request, "PortForward", asked)
 
