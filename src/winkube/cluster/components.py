@@ -192,6 +192,8 @@ def _controllers(state: ClusterState) -> NoReturn:
         signing_cert=pki.ca_file(state),
         signing_key=pki.pair(state, "ca").key,
         service_account_key=pki.service_account_key(state),
+        # Whoever runs upstream's beside ours finds the lease taken, and waits.
+        leader_elect=True,
         garbage_delay=2.0,
         local_path_linux=str(state.paths.volumes),
     )
@@ -215,7 +217,7 @@ def _controllers(state: ClusterState) -> NoReturn:
             ApiClient(client_config(state, "metrics-server")) as metrics,
         ):
             manager = ControllerManager(controllers, config)
-            placing = Scheduler(scheduler, SchedulerConfig())
+            placing = Scheduler(scheduler, SchedulerConfig(leader_elect=True))
             well = {CONTROLLERS_PORT: manager.ready, SCHEDULER_PORT: placing.ready}
             measuring = MetricsServer(metrics, metrics_config)
             await _run_all([manager.run, placing.run, measuring.run, Health(well, pair).run])

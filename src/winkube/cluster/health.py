@@ -1,7 +1,7 @@
 """The ports where upstream's controller manager and scheduler say that they are well.
 
-Ours share one process and, being alone, hold no lease: who wants to know asks here, as the API
-server does for ``kubectl get componentstatuses``. Reached from the control plane's host only.
+Ours share one process. Who wants to know before they hold their leases, or would not wait for those
+to run out, asks here. Reached from the control plane's host only.
 """
 
 import asyncio

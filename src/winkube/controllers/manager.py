@@ -102,7 +102,8 @@ class ControllerManager:
         if not self._config.leader_elect:
             await self._control()
             return
-        config = LeaderConfig(name="kube-controller-manager", identity=self._config.identity)
+        name = "kube-controller-manager"
+        config = LeaderConfig(name, self._config.identity, component=name)
         await LeaderElector(self._client, config, clock=self._clock).run(self._control)
 
     async def _control(self) -> None:

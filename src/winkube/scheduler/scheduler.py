@@ -58,7 +58,9 @@ class Scheduler:
         if not self._config.leader_elect:
             await self._schedule()
             return
-        config = LeaderConfig(name="kube-scheduler", identity=self._config.identity)
+        config = LeaderConfig(
+            "kube-scheduler", self._config.identity, component=self._config.scheduler_name
+        )
         await LeaderElector(self._client, config, clock=self._clock).run(self._schedule)
 
     async def _schedule(self) -> None:

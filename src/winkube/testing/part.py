@@ -8,7 +8,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,21 +57,23 @@ async def control(keys: Keys, port: int, *flags: str) -> None:
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
 
-    said: dict[str, Any] = {}
-    for flag in flags:
-        name, _, text = flag.partition("=")
-        setting, read = _FLAGS[name]
-        said[setting] = read(text)
-    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **said)
+    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **_said(flags))
     async with ApiClient(_client(keys, port, "system:kube-controller-manager")) as client:
         await ControllerManager(client, config).run()
 
 
-async def schedule(keys: Keys, port: int) -> None:
+async def schedule(keys: Keys, port: int, *flags: str) -> None:
+    from winkube.scheduler.config import SchedulerConfig
     from winkube.scheduler.scheduler import Scheduler
 
     async with ApiClient(_client(keys, port, "system:kube-scheduler")) as client:
-        await Scheduler(client).run()
+        await Scheduler(client, SchedulerConfig(**_said(flags))).run()
+
+
+def _said(flags: Iterable[str]) -> dict[str, Any]:
+    """The settings that flags of upstream's programs stand for."""
+    pairs = [flag.partition("=")[::2] for flag in flags]
+    return {_FLAGS[name][0]: _FLAGS[name][1](text) for name, text in pairs}
 
 
 async def simulate(keys: Keys, port: int, renew_seconds: str, *specs: str) -> None:
@@ -110,9 +112,10 @@ _PARTS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
     "scheduler": schedule,
     "nodes": simulate,
 }
-# Upstream's flags that our controllers are told too.
+# Upstream's flags that ours are told too.
 _FLAGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "--cluster-cidr": ("cluster_cidr", str),
+    "--leader-elect": ("leader_elect", lambda text: text == "true"),
     "--node-monitor-grace-period": ("node_grace_period", _seconds),
     "--node-monitor-period": ("node_monitor_period", _seconds),
 }

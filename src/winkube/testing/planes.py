@@ -123,7 +123,7 @@ def controllers(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator
 @contextmanager
 def scheduler(make: Make, plane: Plane, extra: Sequence[str] = ()) -> Iterator[int]:
     if make == "winkube":
-        command = _our_part("scheduler", plane.folder, plane.port)
+        command = [*_our_part("scheduler", plane.folder, plane.port), *extra]
     else:
         command = [
             str(_program("kube-scheduler")),

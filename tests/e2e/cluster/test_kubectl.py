@@ -220,6 +220,16 @@ def test_every_component_is_well(cluster: Cluster) -> None:
         assert each["conditions"] == [{"message": "ok", "status": "True", "type": "Healthy"}]
 
 
+def test_controllers_and_scheduler_hold_their_leases(cluster: Cluster) -> None:
+    def renewals() -> dict[str, str]:
+        found = cluster.get("lease", "-n", "kube-system")["items"]
+        return {each["metadata"]["name"]: each["spec"]["renewTime"] for each in found}
+
+    before = renewals()
+    assert set(before) >= {"kube-controller-manager", "kube-scheduler"}
+    eventually(lambda: all(time != before.get(name) for name, time in renewals().items()))
+
+
 def test_node_ports_that_cannot_be_had_are_explained(cluster: Cluster) -> None:
     create = ("create", "service", "nodeport")
     cluster.kubectl(*create, "first", "--tcp=80", "--node-port=32123")

@@ -1,4 +1,4 @@
-"""The API server is killed over and over while workloads change: they come to the same end.
+"""Parts are killed over and over while workloads change: these come to the same end.
 
 As ``test_faults``, whose workloads these are; ``WINKUBE_SEED=<n>`` repeats the run that failed.
 """
@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import os
 import random
-from collections.abc import AsyncIterator, Mapping
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from tests.integration.controllers.test_faults import (
     CALM_SECONDS,
     NODES,
+    TROUBLE_SECONDS,
     begin,
     change,
     is_done,
@@ -29,11 +31,12 @@ from winkube.controllers.config import ControllerConfig
 from winkube.controllers.manager import ControllerManager
 from winkube.kubelet.simulated.fleet import SimulatedNodes
 from winkube.scheduler.scheduler import Scheduler
-from winkube.testing.planes import Plane, api_server, restarted
+from winkube.testing.planes import Plane, api_server, controllers, restarted, scheduler
 from winkube.testing.tasks import running
 
 SEEDS = [int(os.environ["WINKUBE_SEED"])] if "WINKUBE_SEED" in os.environ else [1]
 KILLS = 4
+ELECT = ("--leader-elect=true",)
 
 
 class Insistent(ApiClient):
@@ -109,4 +112,41 @@ async def test_the_same_end_is_reached_though_the_server_is_killed(
                     again = await asyncio.to_thread(stack.enter_context, restarted(plane))
                     plane = again
             found = await come_to_an_end(client)
+    assert is_done(found), f"WINKUBE_SEED={seed}: {found}"
+
+
+Part = Callable[..., contextlib.AbstractContextManager[int]]
+
+
+async def killed_over_and_over(
+    part: Part, plane: Plane, rng: random.Random, calm: asyncio.Event
+) -> None:
+    """A process that never gets to clean up, until it is calm."""
+    while not calm.is_set():
+        with part("winkube", plane, ELECT) as pid:
+            await asyncio.sleep(rng.uniform(0.5, 3.0))
+            os.kill(pid, signal.SIGKILL)
+    with part("winkube", plane, ELECT):
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_the_same_end_is_reached_though_controllers_and_scheduler_are_killed(
+    tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    with api_server("winkube", tmp_path) as plane:
+        async with ApiClient(plane.client) as client:
+            nodes = SimulatedNodes(client, NODES)
+            calm = asyncio.Event()
+            parts = [
+                killed_over_and_over(part, plane, random.Random(rng.randrange(1 << 30)), calm)
+                for part in (controllers, scheduler)
+            ]
+            async with running(nodes.run(), *parts):
+                await nodes.ready.wait()
+                await work(client, rng)
+                await asyncio.sleep(TROUBLE_SECONDS / 2)
+                calm.set()
+                found = await come_to_an_end(client)
     assert is_done(found), f"WINKUBE_SEED={seed}: {found}"

@@ -1,17 +1,18 @@
 import asyncio
 import functools
+from collections import Counter
 
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.leader import LeaderConfig, LeaderElector
-from winkube.client.resource import LEASES, Resource
+from winkube.client.resource import EVENTS, LEASES, Resource
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.fake_clock import FakeClock
 from winkube.testing.tasks import eventually, running
 
 
 def candidate(api: FakeApi, who: str, clock: FakeClock) -> LeaderElector:
-    config = LeaderConfig(name="kcm", identity=who, retry_seconds=0.001)
+    config = LeaderConfig("kcm", who, component="kcm", retry_seconds=0.001)
     return LeaderElector(api, config, clock=clock)
 
 
@@ -99,3 +100,50 @@ async def test_released_lease_is_free_at_once() -> None:
     await one.release()
     async with running(two.run(lead)):
         await eventually(lambda: two.leading)
+
+
+class Counting(FakeApi):
+    """How often each verb was called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[str] = Counter()
+
+    async def get(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        self.asked["get"] += resource is LEASES
+        return await super().get(resource, name, namespace=namespace, subresource=subresource)
+
+    async def update(
+        self, resource: Resource, obj: JsonObject, *, subresource: str | None = None
+    ) -> JsonObject:
+        self.asked["update"] += resource is LEASES
+        return await super().update(resource, obj, subresource=subresource)
+
+
+async def test_a_leader_renews_without_asking_and_survives_the_loss_of_its_lease() -> None:
+    api, clock = Counting(), FakeClock()
+    leader = candidate(api, "one", clock)
+    stopped = asyncio.Event()
+    async with running(leader.run(functools.partial(lead_until, stopped))):
+        await eventually(lambda: api.asked["update"] >= 5)
+        assert api.asked["get"] == 1
+        await api.delete(LEASES, "kcm", namespace="kube-system")
+        await eventually(lambda: api.find(LEASES, "kube-system/kcm") is not None)
+        assert not stopped.is_set()
+
+
+async def test_a_new_leader_says_so() -> None:
+    api = FakeApi()
+    async with running(candidate(api, "one", FakeClock()).run(lead)):
+        await eventually(lambda: api.all(EVENTS))
+    [event] = api.all(EVENTS)
+    assert (event["reason"], event["message"]) == ("LeaderElection", "one became leader")
+    assert event["involvedObject"]["kind"] == "Lease"
+    assert event["metadata"]["namespace"] == "kube-system"
