@@ -15,6 +15,7 @@ from winkube.api.go_number import NumberError, parse_uint
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_LONGEST: Final = 64  # of those that are remembered
 _NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _NOT_A_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)")
@@ -22,7 +23,13 @@ _ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<
 
 def parse_address(value: object) -> Address | None:
     """Also with leading zeros in its decimal parts; never with a zone."""
-    if not isinstance(value, str) or "%" in value:
+    if not isinstance(value, str):
+        return None
+    return _remembered(value) if len(value) < _LONGEST else _parsed(value)
+
+
+def _parsed(value: str) -> Address | None:
+    if "%" in value:
         return None
     try:
         return ipaddress.ip_address(value)
@@ -34,6 +41,9 @@ def parse_address(value: object) -> Address | None:
         return ipaddress.ip_address(_ZEROS.sub("", value))
     except ValueError:
         return None
+
+
+_remembered: Final = lru_cache(maxsize=4096)(_parsed)
 
 
 def parse_network(value: object) -> tuple[Address, Network] | None:

@@ -148,7 +148,7 @@ def _trip_object(
     for key in doomed:
         del obj[key]
     if definition.always:
-        _fill_zeros(definition, obj)
+        fill_zeros(definition, obj)
 
 
 def _told(definition: Definition, obj: JsonObject, key: str, depth: int) -> list[Emptied]:
@@ -156,7 +156,8 @@ def _told(definition: Definition, obj: JsonObject, key: str, depth: int) -> list
     return [(obj, key, obj[key])] if told else []
 
 
-def _fill_zeros(definition: Definition, obj: JsonObject) -> None:
+def fill_zeros(definition: Definition, obj: JsonObject) -> None:
+    """Of one struct, without what it holds."""
     for key, zero in definition.always:
         if key not in obj:
             obj[key] = zero_of(definition.properties[key]) if type(zero) is dict else zero

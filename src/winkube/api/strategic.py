@@ -40,7 +40,7 @@ def _merge_map(target: JsonObject, patch: JsonObject, definition: Definition | N
     orders = _directed(patch, _ORDER)
     original = {key: list(target[key]) for key in target if isinstance(target[key], list)}
     for key, value in patch.items():
-        if not key.startswith("$"):
+        if key[:1] != "$":
             _merge_key(target, key, value, definition)
         elif not key.startswith((_PATCH, _RETAIN, _DELETE, _ORDER)):
             target[key] = clone(value)
@@ -106,13 +106,15 @@ def _take(target: JsonObject, key: str, value: Any) -> None:
 
 
 def _without_directives(value: Any) -> Any:
-    if isinstance(value, dict):
+    if type(value) is dict:
         made: JsonObject = {}
         for key, child in value.items():
-            if child is not None:
+            if type(child) is dict:
                 _take(made, key, child)
+            elif child is not None:
+                made[key] = _without_directives(child) if type(child) is list else child
         return made
-    if isinstance(value, list):
+    if type(value) is list:
         kept = [child for child in value if not (isinstance(child, dict) and _PATCH in child)]
         return [_without_directives(child) for child in kept]
     return value
@@ -125,7 +127,7 @@ def _property(definition: Definition | None, key: str) -> Shape | None:
 def _directed(patch: JsonObject, prefix: str) -> dict[str, list[Any]]:
     found = {}
     for key, value in patch.items():
-        if key.startswith(prefix):
+        if key[:1] == "$" and key.startswith(prefix):
             if not isinstance(value, list):
                 raise UnexplainedError(
                     f"expected a {_GO_TYPES[list]}, but received a {_go_type(value)}"
@@ -278,6 +280,8 @@ def _reorder(
 
     listed = [item for item in items if mark(item) in places]
     listed.sort(key=lambda item: places[mark(item)])
+    if len(listed) == len(items):
+        return listed
     others = [item for item in items if mark(item) not in places]
     server = _places(_server_order(items, before, merge_key, ordered=order is not None))
 

@@ -5,8 +5,8 @@ remembered by its text: the same text has the same outcome.
 """
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -16,6 +16,7 @@ from winkube.api.defaulting.pod import default_beside_spec
 from winkube.api.defaults import apply_defaults
 from winkube.api.fields import FieldReport, check_fields
 from winkube.api.kinds import Kind
+from winkube.api.plain import complete_plain
 from winkube.api.roundtrip import gives_empty, round_trip
 from winkube.api.schema import Schema
 from winkube.api.written import plain_numbers, plain_objects, read_written
@@ -24,7 +25,6 @@ from winkube.apiserver.form.typed import check_type, header_fault, unrecognized
 from winkube.apiserver.media.yaml_document import YamlObject
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.protobuf.order import in_struct_order
-from winkube.apiserver.registry.plain import is_plain
 from winkube.base.types import JsonObject
 
 _REMEMBERED: Final = 512
@@ -38,7 +38,8 @@ class PatchNotes:
     remarks: Sequence[str] = ()  # keys written twice, in the words of who read them
     converts: bool = False  # made of a tree, not of a text
     written: bool = False  # numbers know how they were spelt
-    spec: bytes | None = None  # a pod's, where it is the one that is kept: complete and checked
+    # Sections of a pod that are kept as they are: complete and checked.
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     def as_error(self) -> Sequence[str]:
         """A reader of YAML says all of them at once."""
@@ -72,23 +73,31 @@ def accept(
         notes, document, raw = PatchNotes(document.repeated), dict(document), b""
     obj: JsonObject = document
     check_type(kind, obj)
-    completed = notes.spec
-    if completed is None and not notes.written:
-        completed = _remembered_spec(schema, kind, obj, raw)
-    if completed is not None:
-        obj["spec"] = {}
-        options.spec_text = completed
-        raw = b""
-    if completed is None or notes.remarks or not is_plain(obj):
+    options.gives_empty, options.emptied = False, []
+    completed = notes.kept
+    if not completed and not notes.written:
+        text = _remembered_spec(schema, kind, obj, raw)
+        if text is not None:
+            options.spec_text, completed, raw = text, {"spec": orjson.loads(text)}, b""
+    # What is complete is not looked at: in its place there is nothing.
+    obj = {**obj, **{section: {} for section in completed}}
+    if not _is_known(schema, kind, obj, raw, notes):
         obj = _checked(schema, kind, obj, options, raw, notes)
     if obj.get("metadata") is None:
         obj["metadata"] = {}
-    if completed is None:
-        apply_defaults(kind, obj)
-    else:
-        obj["spec"] = orjson.loads(completed)
+    obj |= completed
+    if "spec" in completed:
         default_beside_spec(obj)
+    else:
+        apply_defaults(kind, obj)
     return obj
+
+
+def _is_known(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes, notes: PatchNotes) -> bool:
+    """Whether a look at every field would find nothing to say; then the object is complete."""
+    if notes.remarks or notes.written or (raw and may_repeat_keys(raw, obj)):
+        return False
+    return complete_plain(schema, kind.gvk, obj)
 
 
 def _checked(

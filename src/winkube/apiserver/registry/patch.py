@@ -1,6 +1,7 @@
 """Patch: read, change, and update; again from the start when somebody else was quicker."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from winkube.apiserver.registry.update import (
     WHOLE,
     ModifiedError,
     Part,
+    Read,
     require_place,
     served_form,
     update,
@@ -45,6 +47,9 @@ _MAP: Final = "Go value of type map[string]interface {}"
 # Perhaps a number whose spelling matters. Texts that only look like one do no harm but take time,
 # and many begin like one: addresses, uids, versions.
 _ODD_NUMBER: Final = re.compile(rb"[:\[,\s]-?(?:\d+[.eE]|\d{19})")
+_POD: Final = ("", "v1", "Pod")
+_REPORTED: Final = frozenset({"kind", "apiVersion", "metadata", "status"})
+_NOTHING: Final[JsonObject] = {}
 _OPERATION: Final = frozenset({"op", "path", "from", "value"})
 
 
@@ -65,6 +70,17 @@ class Patch:
             return _object(merge_into(doc, self.document))
         wanted = {key: self.document[key] for key in self.document if key not in _TYPE}
         return strategic_merge(schema, kind, doc, wanted)
+
+    def is_report(self, kind: Kind, old: JsonObject) -> bool:
+        """Whether it can change nothing but a pod's status, as what kubelets write all day."""
+        if kind.gvk != _POD or self.media == JSON_PATCH or self.written:
+            return False
+        said = self.document.get("metadata", _NOTHING)
+        return (
+            self.document.keys() <= _REPORTED
+            and type(self.document.get("status")) is dict
+            and (said == _NOTHING or said == {"uid": old["metadata"]["uid"]})
+        )
 
     @property
     def converts(self) -> bool:
@@ -139,27 +155,57 @@ async def patch(
             item = get(served, *place)
             old = await registry.work(options, served_form, served, item)
             options.warnings.clear()
-            new = await registry.work(options, patched, registry, served.kind, old, wanted, options)
+            new = await registry.work(
+                options, _made, registry, served, Read(item, old), wanted, options
+            )
             require_place(new, place)
             try:
-                return await update(registry, served, item, new, options, part)
+                return await update(registry, served, Read(item, old), new, options, part)
             except ModifiedError:
                 if attempt == ATTEMPTS - 1:
                     raise
     raise AssertionError("the loop returns or raises")
 
 
-def patched(
-    registry: Registry, kind: Kind, old: JsonObject, wanted: Patch, options: WriteOptions
+def _made(
+    registry: Registry, served: Served, found: Read, wanted: Patch, options: WriteOptions
 ) -> JsonObject:
-    """The object as the patch makes it, read as an object of its kind."""
-    spec = None if wanted.written else _spec_of_pod(kind, old)
+    """What the patch makes of an object; of a report, nothing else is copied or looked at."""
+    if not wanted.is_report(served.kind, found.obj):
+        return patched(registry, served.kind, served_form(served, found.item), wanted, options)
+    old = found.obj
+    kept = {"metadata": _copied(old["metadata"]), "spec": old["spec"]}
+    draft = {**old, **kept, "status": orjson.loads(orjson.dumps(old.get("status")))}
+    return patched(registry, served.kind, draft, wanted, options, kept)
+
+
+def _copied(metadata: JsonObject) -> JsonObject:
+    """Down to texts and to trees of fields, which nobody changes."""
+    return {
+        key: dict(value)
+        if type(value) is dict
+        else [dict(entry) if type(entry) is dict else entry for entry in value]
+        if type(value) is list
+        else value
+        for key, value in metadata.items()
+    }
+
+
+def patched(
+    registry: Registry,
+    kind: Kind,
+    old: JsonObject,
+    wanted: Patch,
+    options: WriteOptions,
+    kept: Mapping[str, Any] | None = None,
+) -> JsonObject:
+    """The object as the patch makes it, read as an object of its kind.
+
+    ``kept`` are sections that the patch leaves alone: they were checked when they came.
+    """
     new = wanted.change(registry.schema, kind, old)
-    # Most patches are about a status. By text, as one is no true.
-    if spec is not None and _spec_of_pod(kind, new) != spec:
-        spec = None
     shown = object_text(plain_numbers(clone(new))) if wanted.written else ""
-    notes = PatchNotes(wanted.repeated, wanted.converts, wanted.written, spec)
+    notes = PatchNotes(wanted.repeated, wanted.converts, wanted.written, kept or {})
     try:
         return accept(registry.schema, kind, new, options, patch=notes)
     except UndecodableError as error:
@@ -168,7 +214,3 @@ def patched(
             first = check_fields(registry.schema, kind, in_order(new)).type_error(kind)
             fault = first.fault if first is not None else fault
         raise wanted.refusal(shown or object_text(new), fault) from error
-
-
-def _spec_of_pod(kind: Kind, obj: JsonObject) -> bytes | None:
-    return orjson.dumps(obj.get("spec")) if kind.kind == "Pod" else None

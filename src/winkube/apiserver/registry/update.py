@@ -5,7 +5,7 @@ An update of an object that is being deleted and has lost its last finalizer del
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -51,6 +51,14 @@ class Part:
 WHOLE: Final = Part("", prepare_update)
 STATUS: Final = Part("status", prepare_status)
 
+
+class Read(NamedTuple):
+    """An object that is to be replaced, as it is served."""
+
+    item: Item
+    obj: JsonObject
+
+
 # What stays as it is whatever a write says; the rest of these may be left out of it.
 _CARRIED: Final = ("creationTimestamp", "generation", "namespace")
 _KEPT: Final = ("uid", "deletionGracePeriodSeconds")
@@ -63,13 +71,15 @@ class ModifiedError(ConflictError):
 async def update(
     registry: Registry,
     served: Served,
-    old_item: Item,
+    found: "Item | Read",
     new: JsonObject,
     options: WriteOptions,
     part: Part = WHOLE,
 ) -> Item:
-    """Replace ``old_item``; the caller found it and resolved the name."""
-    old = await registry.work(options, served_form, served, old_item)
+    """Replace what the caller has found, whose name it resolved, and which it may have read."""
+    if not isinstance(found, Read):
+        found = Read(found, await registry.work(options, served_form, served, found))
+    old_item, old = found
     check_identity(served, new, old_item)
     _carry_over(new, old)
     # What admission changes belongs to nobody.

@@ -1,18 +1,17 @@
 """Bodies that are acted on and not kept: read as closely as objects that are."""
 
-from typing import Any, Final
+from typing import Final
 
 from winkube.api.roundtrip import as_given
 from winkube.apiserver.apply.managers import track_posted
 from winkube.apiserver.apply.owner import author
-from winkube.apiserver.body import decode_as, may_repeat_keys, read_body
+from winkube.apiserver.body import decode_as, read_body
 from winkube.apiserver.call import Call
 from winkube.apiserver.form.spoken import spoken_kind
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.accept import accept
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.owners import drop_repeated_owners
-from winkube.apiserver.registry.plain import is_plain_binding
 from winkube.apiserver.registry.update import require_namespace
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
@@ -39,12 +38,7 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
     document = await decode_as(kind.kind, raw, call.request)
     if isinstance(document, dict) and document.get("apiVersion") in _OLDER.get(kind.kind, ()):
         document["apiVersion"] = kind.api_version
-    if kind.kind == "Binding" and _is_known_binding(document, raw):
-        obj: JsonObject = document
-    else:
-        obj = await registry.work(
-            options, accept, registry.schema, kind, document, options, raw=raw
-        )
+    obj = await registry.work(options, accept, registry.schema, kind, document, options, raw=raw)
     _place(call, obj)
     drop_repeated_owners(obj, options.warnings, admitted=False)
     definition = registry.schema.for_kind(kind.gvk)
@@ -55,12 +49,6 @@ async def read_posted(registry: Registry, call: Call) -> tuple[JsonObject, Write
         with as_given(options.emptied):
             track_posted(definition.shape, obj, owner, to_rfc3339(registry.clock.now()))
     return obj, options
-
-
-def _is_known_binding(document: Any, raw: bytes) -> bool:
-    """Whether accepting it would change nothing: schedulers write one for every pod."""
-    is_plain = type(document) is dict and is_plain_binding(document)
-    return is_plain and not may_repeat_keys(raw, document)
 
 
 def _place(call: Call, obj: JsonObject) -> None:
