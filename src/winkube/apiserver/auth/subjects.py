@@ -1,0 +1,124 @@
+"""Which bindings speak of somebody: found by name and group, however many speak of others.
+
+The index follows the cache: a question first takes over what changed since the last one.
+"""
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+
+from winkube.api.errors import ExpiredError
+from winkube.apiserver.auth.user import SERVICE_ACCOUNT_PREFIX, User
+from winkube.apiserver.cache import Change
+from winkube.apiserver.item import Item
+from winkube.apiserver.served import Served
+from winkube.base.types import JsonObject
+
+REMEMBERED: Final = 1024
+
+Subject = tuple[bool, str]  # whether it is a group, and its name
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    key: str
+    name: str
+    namespace: str
+    role_kind: str
+    role: str
+    subjects: frozenset[Subject]
+
+
+class Bindings:
+    """``served`` are RoleBindings or ClusterRoleBindings."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._seen: int | None = None
+        self._by_key: dict[str, Binding] = {}
+        # By namespace and subject; in each of those by key.
+        self._by_subject: dict[tuple[str, Subject], dict[str, Binding]] = {}
+        self._asked: dict[tuple[str, str, tuple[str, ...]], tuple[Binding, ...]] = {}
+
+    def of(self, user: User, namespace: str) -> tuple[Binding, ...]:
+        """Those of the namespace that name the user or one of his groups, in their order."""
+        self._catch_up()
+        asked = (namespace, user.name, user.groups)
+        found = self._asked.get(asked)
+        if found is None:
+            if len(self._asked) >= REMEMBERED:
+                self._asked.clear()
+            found = self._asked[asked] = self._find(user, namespace)
+        return found
+
+    def _find(self, user: User, namespace: str) -> tuple[Binding, ...]:
+        subjects = [(False, user.name), *((True, group) for group in user.groups)]
+        found: dict[str, Binding] = {}
+        for subject in subjects:
+            found.update(self._by_subject.get((namespace, subject), {}))
+        return tuple(sorted(found.values(), key=attrgetter("key")))
+
+    def _catch_up(self) -> None:
+        cache = self._served.cache
+        if cache.changed == self._seen:
+            return
+        self._asked.clear()
+        try:
+            changes = None if self._seen is None else cache.changes_after(self._seen)
+        except ExpiredError:
+            changes = None
+        if changes is None:
+            self._by_key.clear()
+            self._by_subject.clear()
+            for item in cache.items():
+                self._put(item)
+        else:
+            for change in changes:
+                self._apply(change)
+        self._seen = cache.changed
+
+    def _apply(self, change: Change) -> None:
+        self._remove(change.item.key)
+        if change.type != "DELETED":
+            self._put(change.item)
+
+    def _put(self, item: Item) -> None:
+        binding = self._by_key[item.key] = _read(item)
+        for subject in binding.subjects:
+            place = (binding.namespace, subject)
+            self._by_subject.setdefault(place, {})[item.key] = binding
+
+    def _remove(self, key: str) -> None:
+        old = self._by_key.pop(key, None)
+        if old is None:
+            return
+        for subject in old.subjects:
+            place = (old.namespace, subject)
+            del self._by_subject[place][key]
+            if not self._by_subject[place]:
+                del self._by_subject[place]
+
+
+def _read(item: Item) -> Binding:
+    obj = item.load()
+    ref = obj.get("roleRef") or {}
+    return Binding(
+        key=item.key,
+        name=item.name,
+        namespace=item.namespace,
+        role_kind=ref.get("kind") or "",
+        role=ref.get("name") or "",
+        subjects=_subjects(obj, item.namespace),
+    )
+
+
+def _subjects(binding: JsonObject, namespace: str) -> frozenset[Subject]:
+    found: set[Subject] = set()
+    for subject in binding.get("subjects") or ():
+        kind, name = subject.get("kind"), subject.get("name", "")
+        if kind in ("User", "Group"):
+            found.add((kind == "Group", name))
+        elif kind == "ServiceAccount":
+            home = subject.get("namespace") or namespace
+            found.add((False, f"{SERVICE_ACCOUNT_PREFIX}{home}:{name}"))
+    return frozenset(found)
