@@ -8,12 +8,13 @@ the later changes undone. What lies before the window is gone: 410, list again.
 """
 
 import asyncio
+import itertools
 import logging
 from bisect import bisect_left, insort
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from winkube.api.errors import ExpiredError
 from winkube.apiserver.item import Item
@@ -34,6 +35,7 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 # A field of TRIGGER_FIELDS and its value.
 Trigger = tuple[str, str]
 TRIGGER_FIELDS: Final = ("metadata.name", "spec.nodeName")
+Place = TypeVar("Place")
 Decode = Callable[[str, bytes], bytes]
 
 
@@ -118,9 +120,9 @@ class ResourceCache:
         self._limit = window
         self._limit_bytes = window_bytes
         self._queue = (queue, queue_bytes)
-        self._watchers: dict[Watcher, str] = {}
-        self._crowds: Counter[str] = Counter()  # of these, by prefix
-        self._triggered: dict[Trigger, dict[Watcher, str]] = {}
+        # By what they follow: a change is shown to nobody in vain.
+        self._watchers: dict[str, dict[Watcher, None]] = {}
+        self._triggered: dict[tuple[Trigger, str], dict[Watcher, None]] = {}
 
     def __len__(self) -> int:
         return len(self._items)
@@ -132,11 +134,11 @@ class ResourceCache:
 
     @property
     def watchers(self) -> int:
-        return len(self._watchers) + sum(map(len, self._triggered.values()))
+        return sum(map(len, (*self._watchers.values(), *self._triggered.values())))
 
     def followers(self, prefix: str) -> int:
         """Watchers that every change under a prefix concerns: of all there is, or of that alone."""
-        return sum(self._crowds[each] for each in {self.prefix, prefix})
+        return sum(len(self._watchers.get(each, ())) for each in {self.prefix, prefix})
 
     def get(self, key: str) -> Item | None:
         return self._items.get(key)
@@ -184,20 +186,13 @@ class ResourceCache:
         Thousands of kubelets each watch the pods of one node: a change must not wake them all.
         """
         watcher = Watcher(*self._queue)
-        watchers = self._watchers if trigger is None else self._triggered.setdefault(trigger, {})
-        watchers[watcher] = prefix
+        prefix = prefix or self.prefix
         if trigger is None:
-            self._crowds[prefix] += 1
-        try:
-            yield watcher
-        finally:
-            watchers.pop(watcher, None)
-            if trigger is None:
-                self._crowds[prefix] -= 1
-                if not self._crowds[prefix]:
-                    del self._crowds[prefix]
-            elif not watchers:
-                self._triggered.pop(trigger, None)
+            with _standing(self._watchers, prefix, watcher):
+                yield watcher
+        else:
+            with _standing(self._triggered, (trigger, prefix), watcher):
+                yield watcher
 
     def load(self, items: Sequence[Item], revision: int) -> None:
         """Start over from a listing; whoever watches has to list again."""
@@ -206,7 +201,7 @@ class ResourceCache:
         self._window.clear()
         self._window_bytes = 0
         self.expired = revision
-        for watchers in (self._watchers, *self._triggered.values()):
+        for watchers in (*self._watchers.values(), *self._triggered.values()):
             for watcher in watchers:
                 watcher.cut()
 
@@ -232,17 +227,33 @@ class ResourceCache:
             oldest = self._window.popleft()
             self._window_bytes -= oldest.cost
             self.expired = oldest.revision
-        _offer(self._watchers, change)
+        self._offer(change)
+
+    def _offer(self, change: Change) -> None:
+        key = change.item.key
+        folder = key[: key.rindex("/") + 1]
+        prefixes = (self.prefix,) if folder == self.prefix else (self.prefix, folder)
+        for prefix in prefixes:
+            for watcher in self._watchers.get(prefix, ()):
+                watcher.offer(change)
         if self._triggered:
-            for trigger in _triggers(change):
-                _offer(self._triggered.get(trigger) or {}, change)
+            for place in itertools.product(_triggers(change), prefixes):
+                for watcher in self._triggered.get(place, ()):
+                    watcher.offer(change)
 
 
-def _offer(watchers: dict[Watcher, str], change: Change) -> None:
-    key = change.item.key
-    for watcher, prefix in watchers.items():
-        if not prefix or key.startswith(prefix):
-            watcher.offer(change)
+@contextmanager
+def _standing(
+    watchers: dict[Place, dict[Watcher, None]], place: Place, watcher: Watcher
+) -> Iterator[None]:
+    watchers.setdefault(place, {})[watcher] = None
+    try:
+        yield
+    finally:
+        there = watchers[place]
+        del there[watcher]
+        if not there:
+            del watchers[place]
 
 
 def _triggers(change: Change) -> set[Trigger]:

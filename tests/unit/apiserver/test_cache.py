@@ -1,9 +1,11 @@
 import asyncio
+from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from winkube.api.errors import ExpiredError
-from winkube.apiserver.cache import Cache, ResourceCache
+from winkube.apiserver.cache import Cache, ResourceCache, Watcher
 from winkube.apiserver.item import Item
 from winkube.apiserver.upkeep.compaction import Compaction
 from winkube.store.memory import MemoryStore
@@ -175,3 +177,27 @@ async def test_the_past_is_over_after_two_steps_of_compaction() -> None:
         things.items_at(PREFIX, 1)
     assert len(things.items_at(PREFIX, 2)) == 2
     assert things.changes_after(1) == []
+
+
+def test_a_change_is_offered_to_those_who_follow_its_folder_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offered: list[Watcher] = []
+    monkeypatch.setattr(Watcher, "offer", lambda self, change: offered.append(self))
+    cache = ResourceCache(PREFIX)
+    mine, other = f"{PREFIX}mine/", f"{PREFIX}other/"
+    name = ("metadata.name", "a")
+    with ExitStack() as stack:
+
+        def follow(*args: Any) -> Watcher:
+            return stack.enter_context(cache.subscribe(*args))
+
+        told = [follow(), follow(PREFIX), follow(mine), follow(PREFIX, name), follow(mine, name)]
+        for _ in range(100):
+            follow(other)
+            follow(other, name)
+        assert cache.watchers == 205
+        cache.put(item("a", 1, "mine"), 1)
+        assert len(offered) == len(told)
+        assert {*offered} == {*told}
+    assert cache.watchers == 0

@@ -17,14 +17,16 @@ from winkube.apiserver.auth.authz import Attributes, Decision, Rules
 from winkube.apiserver.auth.rbac import rule_allows
 from winkube.apiserver.auth.references import ACCOUNT, CLAIM, CONFIG_MAP, SECRET, references_of
 from winkube.apiserver.auth.user import User, node_of
+from winkube.apiserver.followed import Followed
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources, Served
 from winkube.base.types import JsonObject
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 _READ: Final = ["get", "list", "watch"]
-_MEMORY: Final = 1024  # pods remembered beyond those that exist
 _OUTSIDE: Final = "no relationship found between node '{node}' and this object"
+
+References = frozenset[tuple[str, str]]
 
 
 def _rule(group: str, resources: list[str], verbs: list[str]) -> JsonObject:
@@ -55,7 +57,7 @@ class NodeAuthorizer:
     def __init__(self, resources: Resources) -> None:
         self._pods = resources.core("pods")
         self._volumes = resources.core("persistentvolumes")
-        self._references: dict[str, tuple[int, frozenset[tuple[str, str]]]] = {}
+        self._bound = BoundPods(self._pods)
         # By group and resource: whether the object has to do with the node.
         self._questions: dict[tuple[str, str], Callable[[str, Attributes], bool]] = {
             ("coordination.k8s.io", "leases"): _is_own_lease,
@@ -121,23 +123,45 @@ class NodeAuthorizer:
         wanted = (plural, asked.name)
         return any(wanted in found for found in self._pods_of(node, asked.namespace))
 
-    def _pods_of(self, node: str, namespace: str) -> Iterator[frozenset[tuple[str, str]]]:
+    def _pods_of(self, node: str, namespace: str) -> Iterator[References]:
         """The references of each pod of a namespace that is bound to the node."""
         if not namespace:
             return
-        for item in self._pods.cache.items(self._pods.folder(namespace)):
-            if _node_name(item) == node:
-                yield self._remembered(item)
+        self._bound.catch_up()
+        yield from self._bound.references(node, namespace)
 
-    def _remembered(self, item: Item) -> frozenset[tuple[str, str]]:
-        known = self._references.get(item.key)
-        if known is not None and known[0] == item.revision:
-            return known[1]
-        if len(self._references) > len(self._pods.cache) + _MEMORY:
-            self._references.clear()  # most of them are of pods that are gone
-        found = references_of(item.load())
-        self._references[item.key] = (item.revision, found)
-        return found
+
+class BoundPods(Followed):
+    """What the pods of a node refer to, by namespace; read when it is first asked for."""
+
+    def __init__(self, served: Served) -> None:
+        super().__init__(served)
+        self._places: dict[str, tuple[str, str]] = {}
+        self._pods: dict[tuple[str, str], dict[str, Item | References]] = {}
+
+    def references(self, node: str, namespace: str) -> Iterator[References]:
+        pods = self._pods.get((node, namespace)) or {}
+        for key, found in pods.items():
+            if isinstance(found, Item):
+                found = pods[key] = references_of(found.load())
+            yield found
+
+    def clear(self) -> None:
+        self._places.clear()
+        self._pods.clear()
+
+    def put(self, item: Item) -> None:
+        node = _node_name(item)
+        if node:
+            place = self._places[item.key] = (node, item.namespace)
+            self._pods.setdefault(place, {})[item.key] = item
+
+    def remove(self, key: str) -> None:
+        place = self._places.pop(key, None)
+        if place is not None:
+            del self._pods[place][key]
+            if not self._pods[place]:
+                del self._pods[place]
 
 
 def _node_name(item: Item) -> str:

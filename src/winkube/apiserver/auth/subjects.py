@@ -1,20 +1,18 @@
-"""Which bindings speak of somebody: found by name and group, however many speak of others.
-
-The index follows the cache: a question first takes over what changed since the last one.
-"""
+"""Which bindings speak of somebody: found by name and group, however many speak of others."""
 
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from winkube.api.errors import ExpiredError
 from winkube.apiserver.auth.user import SERVICE_ACCOUNT_PREFIX, User
-from winkube.apiserver.cache import Change
+from winkube.apiserver.followed import Followed
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
 from winkube.base.types import JsonObject
 
 REMEMBERED: Final = 1024
+# Whoever may ask about anybody may name thousands of groups: that is not worth remembering.
+_FEW_GROUPS: Final = 32
 
 Subject = tuple[bool, str]  # whether it is a group, and its name
 
@@ -29,12 +27,11 @@ class Binding:
     subjects: frozenset[Subject]
 
 
-class Bindings:
+class Bindings(Followed):
     """``served`` are RoleBindings or ClusterRoleBindings."""
 
     def __init__(self, served: Served) -> None:
-        self._served = served
-        self._seen: int | None = None
+        super().__init__(served)
         self._by_key: dict[str, Binding] = {}
         # By namespace and subject; in each of those by key.
         self._by_subject: dict[tuple[str, Subject], dict[str, Binding]] = {}
@@ -42,7 +39,10 @@ class Bindings:
 
     def of(self, user: User, namespace: str) -> tuple[Binding, ...]:
         """Those of the namespace that name the user or one of his groups, in their order."""
-        self._catch_up()
+        if self.catch_up():
+            self._asked.clear()
+        if len(user.groups) > _FEW_GROUPS:
+            return self._find(user, namespace)
         asked = (namespace, user.name, user.groups)
         found = self._asked.get(asked)
         if found is None:
@@ -58,37 +58,17 @@ class Bindings:
             found.update(self._by_subject.get((namespace, subject), {}))
         return tuple(sorted(found.values(), key=attrgetter("key")))
 
-    def _catch_up(self) -> None:
-        cache = self._served.cache
-        if cache.changed == self._seen:
-            return
-        self._asked.clear()
-        try:
-            changes = None if self._seen is None else cache.changes_after(self._seen)
-        except ExpiredError:
-            changes = None
-        if changes is None:
-            self._by_key.clear()
-            self._by_subject.clear()
-            for item in cache.items():
-                self._put(item)
-        else:
-            for change in changes:
-                self._apply(change)
-        self._seen = cache.changed
+    def clear(self) -> None:
+        self._by_key.clear()
+        self._by_subject.clear()
 
-    def _apply(self, change: Change) -> None:
-        self._remove(change.item.key)
-        if change.type != "DELETED":
-            self._put(change.item)
-
-    def _put(self, item: Item) -> None:
+    def put(self, item: Item) -> None:
         binding = self._by_key[item.key] = _read(item)
         for subject in binding.subjects:
             place = (binding.namespace, subject)
             self._by_subject.setdefault(place, {})[item.key] = binding
 
-    def _remove(self, key: str) -> None:
+    def remove(self, key: str) -> None:
         old = self._by_key.pop(key, None)
         if old is None:
             return

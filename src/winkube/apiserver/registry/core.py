@@ -54,7 +54,7 @@ class Registry:
         if options.weight < _HEAVY:
             return function(*args, **kwargs)
         work = functools.partial(function, *args, **kwargs)
-        return await self.aside.run(options.user.name, work)
+        return await self.aside.run(options.user.tenant, work)
 
     def begin(
         self,

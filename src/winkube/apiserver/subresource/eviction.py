@@ -1,5 +1,6 @@
 """pods/eviction: a deletion that asks the pod's disruption budget first."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -107,7 +108,10 @@ class Eviction:
         budgets = self._registry.resources.find("policy", "v1", "poddisruptionbudgets")
         if budgets is None:
             return ""
-        covering = self._covering(budgets, item)
+        near = budgets.cache.items(budgets.folder(item.namespace))
+        # Long ones, and many, are read beside what others want.
+        effort = WriteOptions(write.user, weight=sum(len(each.data) for each in near))
+        covering = await self._registry.work(effort, _covering, near, item)
         if len(covering) > 1:
             raise _AmbiguousBudgetError(_TOO_MANY)
         if not covering:
@@ -116,13 +120,6 @@ class Eviction:
             return covering[0].name
         await self._spend(budgets, covering[0], item.name, write)
         return ""
-
-    def _covering(self, budgets: Served, item: Item) -> list[Item]:
-        return [
-            entry
-            for entry in budgets.cache.items(budgets.folder(item.namespace))
-            if from_label_selector(entry.load()["spec"].get("selector")).matches(item.labels)
-        ]
 
     async def _spend(self, budgets: Served, entry: Item, pod: str, write: WriteOptions) -> None:
         for attempt in range(_ATTEMPTS):
@@ -165,3 +162,11 @@ class Eviction:
         return (
             options if wanted is None else replace(options, resource_version=str(marked.revision))
         )
+
+
+def _covering(budgets: Iterable[Item], pod: Item) -> list[Item]:
+    return [
+        each
+        for each in budgets
+        if from_label_selector(each.load()["spec"].get("selector")).matches(pod.labels)
+    ]

@@ -1,7 +1,8 @@
 """nodes/proxy, pods/proxy and services/proxy: plain HTTP to what the cluster runs."""
 
+import itertools
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 import yarl
 from aiohttp import web
@@ -13,6 +14,10 @@ from winkube.apiserver.streaming.kubelet import Kubelets
 from winkube.apiserver.streaming.links import Links
 from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
+
+_SERVICE_NAME: Final = "kubernetes.io/service-name"
+# Anybody may write slices about a Service, and nobody is made to wait until all were read.
+_MOST_SLICES: Final = 128
 
 
 class Proxy:
@@ -53,9 +58,9 @@ class Proxy:
         metadata = service["metadata"]
         wanted = _service_port(service, port)
         known = False
-        for item in self._slices.cache.items(self._slices.folder(metadata["namespace"])):
-            if item.labels.get("kubernetes.io/service-name") != metadata["name"]:
-                continue
+        near = self._slices.cache.items(self._slices.folder(metadata["namespace"]))
+        own = (each for each in near if each.labels.get(_SERVICE_NAME) == metadata["name"])
+        for item in itertools.islice(own, _MOST_SLICES):
             known, found = True, item.load()
             ports = [p for p in found.get("ports") or () if p.get("name", "") == wanted]
             ready = [
