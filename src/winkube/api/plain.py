@@ -46,8 +46,16 @@ _SIMPLE: Final[dict[Type, Any]] = {
     Type.INT_OR_STRING: _INT32 | str,
     Type.FREE_OBJECT: dict[str, Any],
 }
-# Of fields whose zero is not written. Of what can then only be true there is no type.
+
+
+class _True:
+    """What is true; there is no other type for it."""
+
+
+_TRUE: Final = _True()
+# Of fields whose zero is not written.
 _NO_ZERO: Final[dict[Type, Any]] = {
+    Type.BOOL: _True,
     Type.STRING: _TEXT,
     Type.INT32: Annotated[int, Meta(ge=1, lt=2**31)],
     Type.INT64: Annotated[int, Meta(ge=1, le=2**63 - 1)],
@@ -97,7 +105,14 @@ class _Readers:
         definition = self._schema.for_kind(gvk)
         if definition is None:
             return None
-        return _Reader(msgspec.json.Decoder(self._types.of(definition)), self._gaps.of(definition))
+        decoder = msgspec.json.Decoder(self._types.of(definition), dec_hook=_check_true)
+        return _Reader(decoder, self._gaps.of(definition))
+
+
+def _check_true(_: type, value: Any) -> _True:
+    if value is not True:
+        raise ValueError(value)
+    return _TRUE
 
 
 class _Reader:

@@ -137,9 +137,10 @@ def _remembered_spec(schema: Schema, kind: Kind, obj: JsonObject, raw: bytes) ->
 def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> bytes | None:
     """Checked, pruned and with defaults; None when there is something to say about it."""
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
-    report = check_fields(schema, kind, obj)
-    if not report.clean or report.needs_text or round_trip(schema, kind, obj):
-        return None
+    if not complete_plain(schema, kind.gvk, obj):
+        report = check_fields(schema, kind, obj)
+        if not report.clean or report.needs_text or round_trip(schema, kind, obj):
+            return None
     apply_defaults(kind, obj)
     return orjson.dumps(obj["spec"])
 
