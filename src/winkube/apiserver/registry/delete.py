@@ -16,12 +16,13 @@ from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.update import ModifiedError, delete_now, modified, store_update
 from winkube.apiserver.served import Served
 from winkube.apiserver.storage import preview
-from winkube.base.clock import to_rfc3339
+from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"
 _ATTEMPTS: Final = 16
+_NANO: Final = 10**9
 _ORPHANING: Final = frozenset({("", "replicationcontrollers"), ("batch", "jobs")})
 
 
@@ -124,21 +125,39 @@ def plan_deletion(served: Served, obj: JsonObject, options: DeleteOptions, now: 
     before = dict(obj["metadata"])
     metadata = obj["metadata"]
     _set_propagation(metadata, options, orphan=_orphans_by_default(served))
-    grace = _grace_of(served, obj, options)
-    previous = metadata.get("deletionGracePeriodSeconds")
     if not metadata.get("deletionTimestamp"):
-        metadata["deletionTimestamp"] = to_rfc3339(now + grace)
+        grace = _grace_of(served, obj, options)
+        metadata["deletionTimestamp"] = to_rfc3339(now + _lasting(grace))
         if metadata.get("generation"):
             metadata["generation"] += 1
         if served.kind.plural == "namespaces":
             obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
         else:
             metadata["deletionGracePeriodSeconds"] = grace
-    elif previous is not None and grace < previous and options.grace is not None:
-        # A second, shorter deletion brings the moment forward; a longer one changes nothing.
-        metadata["deletionTimestamp"] = to_rfc3339(now + grace)
-        metadata["deletionGracePeriodSeconds"] = grace
+    elif options.grace is not None:
+        _shorten(metadata, options.grace, now)
     return bool(metadata != before)
+
+
+def _shorten(metadata: JsonObject, grace: int, now: float) -> None:
+    """A shorter grace counts from the first deletion; a longer one changes nothing.
+
+    One that would have ended already ends now, and still gracefully if it was one at all.
+    """
+    previous = metadata.get("deletionGracePeriodSeconds") or 0
+    if grace >= previous:
+        return
+    began = parse_rfc3339(metadata["deletionTimestamp"]) + _lasting(-previous)
+    moment = began + _lasting(grace)
+    if moment < now:
+        moment, grace = now, min(grace, 1)
+    metadata["deletionTimestamp"] = to_rfc3339(moment)
+    metadata["deletionGracePeriodSeconds"] = grace
+
+
+def _lasting(seconds: int) -> float:
+    """As Go counts, in nanoseconds of 64 bits: ages are over soon, or before they began."""
+    return ((seconds * _NANO + 2**63) % 2**64 - 2**63) / _NANO
 
 
 def _orphans_by_default(served: Served) -> bool:
