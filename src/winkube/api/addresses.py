@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
-from winkube.api.go_number import NumberError, parse_int
+from winkube.api.go.number import NumberError, parse_int
 from winkube.base.errors import WinkubeError
 
 YEARS_AHEAD: Final = 5

@@ -6,8 +6,8 @@ from typing import Any, Final
 import orjson
 
 from winkube.api.errors import BadRequestError
-from winkube.api.json_syntax import syntax_fault
-from winkube.api.written import read_loosely
+from winkube.api.go.json_syntax import syntax_fault
+from winkube.api.go.written import read_loosely
 
 # Far deeper than any real object (a CRD schema reaches about 60), far from Python's own limit.
 MAX_DEPTH: Final = 200

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 

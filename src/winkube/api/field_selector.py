@@ -11,7 +11,7 @@ from typing import Final
 
 from winkube.api.errors import BadRequestError
 from winkube.api.field_labels import has_own_fields, supported_fields
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.kinds import Kind
 from winkube.base.types import JsonObject
 

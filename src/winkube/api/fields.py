@@ -13,11 +13,11 @@ from typing import Any, Final, cast
 import orjson
 
 from winkube.api.errors import UndecodableError
+from winkube.api.go.time import is_micro_time, is_time, time_fault
+from winkube.api.go.written import WrittenObject, written
 from winkube.api.kinds import Kind
 from winkube.api.quantity import QuantityError, canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
-from winkube.api.time_text import is_micro_time, is_time, time_fault
-from winkube.api.written import WrittenObject, written
 from winkube.base.types import JsonObject
 
 _INT32: Final = 2**31

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.errors import BadRequestError
-from winkube.api.go_number import NumberError, parse_int
-from winkube.api.go_text import quoted
+from winkube.api.go.number import NumberError, parse_int
+from winkube.api.go.text import quoted
 from winkube.api.names import label_key_problems, label_value_problems
 
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[=!><(),]|[^ \t\r\n=!<>(),\0]+)\0?")

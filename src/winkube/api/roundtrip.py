@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from winkube.api.decode import clone
 from winkube.api.fields import NEWLINES
+from winkube.api.go.time import canonical_time
+from winkube.api.go.written import written
 from winkube.api.kinds import Kind
 from winkube.api.quantity import canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
-from winkube.api.time_text import canonical_time
-from winkube.api.written import written
 from winkube.base.types import JsonObject
 
 # Where an empty list or map was taken out that is told from none, and what it was.

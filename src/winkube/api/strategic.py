@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from winkube.api.decode import clone
 from winkube.api.errors import ApiError, BadRequestError, UnexplainedError
-from winkube.api.go_text import printed
+from winkube.api.go.text import printed
 from winkube.api.kinds import Kind
 from winkube.api.schema import Definition, Schema, Shape
 from winkube.base.types import JsonObject

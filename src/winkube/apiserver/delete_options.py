@@ -7,10 +7,10 @@ from typing import Any, Final
 from winkube.api.decode import MalformedError
 from winkube.api.errors import InvalidError, UnexplainedError
 from winkube.api.fields import check_fields
+from winkube.api.go.written import read_written
 from winkube.api.kinds import Kind
 from winkube.api.schema import Schema
 from winkube.api.validation.problems import Problems
-from winkube.api.written import read_written
 from winkube.apiserver.body import decode, read_body
 from winkube.apiserver.call import Call
 from winkube.apiserver.form.typed import header_fault, unregistered

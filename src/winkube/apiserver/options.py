@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from winkube.api import go_number
 from winkube.api.errors import BadRequestError, InvalidError
+from winkube.api.go import number
 from winkube.api.roundtrip import Emptied
 from winkube.api.validation.metadata import check_manager
 from winkube.api.validation.problems import Problems
@@ -100,6 +100,6 @@ def every(query: Mapping[str, str], name: str) -> list[str]:
 def parse_int(text: str) -> int:
     """A number of the query."""
     try:
-        return go_number.parse_int(text)
-    except go_number.NumberError as error:
+        return number.parse_int(text)
+    except number.NumberError as error:
         raise BadRequestError(f"strconv.ParseInt: {error}") from error

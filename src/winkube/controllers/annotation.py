@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 from winkube.api.meta import annotations_of
 from winkube.base.types import JsonObject
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.go_text import selector_in_go
+from winkube.api.go.text import selector_in_go
 from winkube.api.meta import (
     controller_of,
     find_condition,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from winkube.api.duration import format_duration
+from winkube.api.go.duration import format_duration
 from winkube.api.meta import labels_of, name_of
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject

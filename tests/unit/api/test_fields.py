@@ -4,10 +4,10 @@ import pytest
 
 from winkube.api.decode import clone
 from winkube.api.fields import check_fields
+from winkube.api.go.written import read_written
 from winkube.api.kinds import KINDS, Kind
 from winkube.api.roundtrip import round_trip
 from winkube.api.schema import load_schema
-from winkube.api.written import read_written
 
 SCHEMA = load_schema()
 

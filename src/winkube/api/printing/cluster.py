@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from winkube.api.go_text import selector_in_go
+from winkube.api.go.text import selector_in_go
 from winkube.api.meta import get_condition, metadata
 from winkube.api.printing.age import human_duration
 from winkube.api.printing.core import balancer_text

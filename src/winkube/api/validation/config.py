@@ -7,7 +7,7 @@ from typing import Final
 import orjson
 
 from winkube.api import names
-from winkube.api.json_syntax import syntax_fault
+from winkube.api.go.json_syntax import syntax_fault
 from winkube.api.meta import annotations_of
 from winkube.api.validation.common import check_immutable
 from winkube.api.validation.problems import Problems

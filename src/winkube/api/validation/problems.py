@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from winkube.api.errors import Cause
-from winkube.api.go_text import quoted, web_safe
+from winkube.api.go.text import quoted, web_safe
 
 
 class Problems:

@@ -7,7 +7,7 @@ one. A role's labels say who gathers it, so they are no small change either.
 from typing import ClassVar, Final
 
 from winkube.api.errors import ForbiddenError
-from winkube.api.go_text import quoted_list
+from winkube.api.go.text import quoted_list
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.authz import Attributes, Authorizer
 from winkube.apiserver.auth.cover import TooManyRightsError, missing_rights

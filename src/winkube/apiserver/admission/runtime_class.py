@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
 from winkube.api.errors import UnexplainedError
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.quota.amounts import amounts, equal
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.auth.user import User

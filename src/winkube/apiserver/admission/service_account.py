@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import ClassVar, Final
 
 from winkube.api.decode import clone
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.names import path_segment_problems
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.admission.mountable_secrets import (

@@ -7,7 +7,7 @@ and the like are any scalar (sigs.k8s.io/structured-merge-diff: typed/validate.g
 from collections.abc import Iterator
 from typing import Any, Final
 
-from winkube.api.go_text import go_syntax, printed
+from winkube.api.go.text import go_syntax, printed
 from winkube.api.schema import Shape, Type
 from winkube.apiserver.apply.element import (
     child_shape,

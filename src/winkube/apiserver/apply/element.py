@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from winkube.api.go_text import printed, quoted
+from winkube.api.go.text import printed, quoted
 from winkube.api.schema import Shape, Type
 from winkube.apiserver.apply.tree import Path
 from winkube.base.errors import WinkubeError

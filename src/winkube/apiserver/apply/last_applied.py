@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from winkube.api.go_text import web_safe
+from winkube.api.go.text import web_safe
 from winkube.api.schema import Shape
 from winkube.apiserver.apply.compare import compare, stated
 from winkube.apiserver.apply.declared import live_problems

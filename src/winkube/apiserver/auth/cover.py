@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from winkube.api.go_text import quoted_list
+from winkube.api.go.text import quoted_list
 from winkube.apiserver.auth.authz import Rules
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject

@@ -16,7 +16,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from winkube.api.go_text import quoted_list
+from winkube.api.go.text import quoted_list
 from winkube.apiserver.auth.user import User, service_account_user
 from winkube.base.clock import Clock, parse_rfc3339
 from winkube.base.errors import WinkubeError

@@ -12,7 +12,7 @@ import yaml
 
 from winkube.api.decode import MAX_DEPTH, MalformedError
 from winkube.api.errors import BadRequestError
-from winkube.api.go_text import json_number, quoted
+from winkube.api.go.text import json_number, quoted
 from winkube.base.types import JsonObject
 
 _MAX_NUMBER: Final = 64

@@ -15,11 +15,11 @@ from winkube.api.convert import convert_numbers
 from winkube.api.defaulting.pod import default_beside_spec
 from winkube.api.defaults import apply_defaults
 from winkube.api.fields import FieldReport, check_fields
+from winkube.api.go.written import plain_numbers, plain_objects, read_written
 from winkube.api.kinds import Kind
 from winkube.api.plain import complete_plain
 from winkube.api.roundtrip import gives_empty, round_trip
 from winkube.api.schema import Schema
-from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.form.typed import check_type, header_fault, unrecognized
 from winkube.apiserver.media.yaml_document import YamlObject

@@ -16,11 +16,11 @@ from winkube.api.errors import (
     UnsupportedMediaTypeError,
 )
 from winkube.api.fields import check_fields, repeated_keys
-from winkube.api.go_text import object_text, printed, quoted
+from winkube.api.go.text import object_text, printed, quoted
+from winkube.api.go.written import plain_numbers, plain_objects, read_written
 from winkube.api.kinds import Kind
 from winkube.api.patch import json_name, json_patch, merge_into, strategic_merge
 from winkube.api.schema import Schema
-from winkube.api.written import plain_numbers, plain_objects, read_written
 from winkube.apiserver.body import may_repeat_keys
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions

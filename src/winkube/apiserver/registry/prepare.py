@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from winkube.api.defaulting.core import pair_sources
-from winkube.api.go_number import NumberError, parse_int
+from winkube.api.go.number import NumberError, parse_int
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition

@@ -3,7 +3,7 @@
 from typing import Final
 
 from winkube.api.errors import UnexplainedError
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 
 ASKED_FOR: Final = "resourceVersion: Invalid value: "
 

@@ -14,7 +14,7 @@ import yarl
 from aiohttp import WSMsgType, web
 
 from winkube.api.errors import BadRequestError
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 from winkube.apiserver.streaming.dial import dial_kubelet
 from winkube.wire.remotecommand import (
     PORT_FORWARD,

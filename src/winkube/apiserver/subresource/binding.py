@@ -6,7 +6,7 @@ from typing import Final
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, ConflictError, UnexplainedError
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.meta import set_condition
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.item import fields_of, made_of, read_field

@@ -5,7 +5,7 @@ from typing import Final, Literal, cast
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 from winkube.apiserver.admission.chain import Chain
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.options import parse_flag

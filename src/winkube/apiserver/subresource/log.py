@@ -5,7 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from winkube.api.errors import BadRequestError, InvalidError
-from winkube.api.time_text import is_time
+from winkube.api.go.time import is_time
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed
 from winkube.apiserver.options import parse_int

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from winkube.api.go_text import selector_in_go
+from winkube.api.go.text import selector_in_go
 from winkube.api.quantity import format_quantity, to_milli
 from winkube.base.types import JsonObject
 from winkube.controllers.autoscaling.errors import MetricError

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.duration import parse_duration
+from winkube.api.go.duration import parse_duration
 from winkube.api.meta import name_of
 from winkube.api.quantity import to_milli
 from winkube.base.clock import parse_rfc3339

@@ -8,7 +8,7 @@ from typing import Final
 
 from aiohttp import web
 
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 from winkube.base.clock import Clock, parse_rfc3339
 from winkube.kubelet.server.logfile import LogFile, LogOptions
 from winkube.kubelet.server.view import ContainerState, NodeView

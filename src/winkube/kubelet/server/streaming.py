@@ -11,7 +11,7 @@ from typing import Any, Final
 import yarl
 from aiohttp import web
 
-from winkube.api.go_number import NumberError, parse_uint
+from winkube.api.go.number import NumberError, parse_uint
 from winkube.kubelet.server.view import ContainerState, NodeView
 from winkube.wire import cri
 from winkube.wire.cri_client import CriError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.quantity import parse_quantity
 from winkube.base.types import JsonObject
 from winkube.kubelet.errors import KubeletError

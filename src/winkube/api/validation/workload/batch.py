@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.errors import BadRequestError
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 from winkube.api.internal import internal
 from winkube.api.meta import labels_of, name_of, uid_of
 from winkube.api.selectors import from_label_selector

@@ -4,7 +4,7 @@ import re
 from collections import deque
 from typing import Final
 
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 Interval = tuple[int, int]

@@ -7,7 +7,7 @@ thousands of digits it says nothing about numbers at all.
 import re
 from typing import Final
 
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 
 _SIGNED: Final = re.compile(r"[+-]?[0-9]+")
 _UNSIGNED: Final = re.compile(r"[0-9]+")

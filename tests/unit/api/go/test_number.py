@@ -1,6 +1,6 @@
 import pytest
 
-from winkube.api.go_number import NumberError, parse_int, parse_uint
+from winkube.api.go.number import NumberError, parse_int, parse_uint
 
 
 @pytest.mark.parametrize(

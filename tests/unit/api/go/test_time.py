@@ -2,7 +2,7 @@
 
 import pytest
 
-from winkube.api.time_text import canonical_time, is_micro_time, is_time, time_fault
+from winkube.api.go.time import canonical_time, is_micro_time, is_time, time_fault
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"
 

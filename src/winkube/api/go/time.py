@@ -5,7 +5,7 @@ import datetime
 import re
 from typing import Final
 
-from winkube.api.go_text import quoted
+from winkube.api.go.text import quoted
 
 # RFC 3339; the ranges are those Go's time.Parse enforces, month lengths aside.
 _TIME: Final = re.compile(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from winkube.api.json_syntax import syntax_fault
+from winkube.api.go.json_syntax import syntax_fault
 
 
 @pytest.mark.parametrize(

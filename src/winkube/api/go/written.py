@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any, Final
 
-from winkube.api.go_text import json_number
+from winkube.api.go.text import json_number
 from winkube.base.types import JsonObject
 
 _INT64: Final = 2**63

@@ -4,8 +4,8 @@ import orjson
 import pytest
 
 from winkube.api.decode import MalformedError, parse_json
-from winkube.api.go_text import json_number, printed
-from winkube.api.written import (
+from winkube.api.go.text import json_number, printed
+from winkube.api.go.written import (
     WrittenNumber,
     plain_numbers,
     plain_objects,

@@ -1,7 +1,7 @@
 import pytest
 
-from winkube.api.duration import format_duration, parse_duration
 from winkube.api.errors import BadRequestError
+from winkube.api.go.duration import format_duration, parse_duration
 
 NANO = 10**9
 
