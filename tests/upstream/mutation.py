@@ -22,7 +22,7 @@ from tests.upstream.exchange import (
 from tests.upstream.objects import Sample
 from tests.upstream.variants import DRY
 
-from winkube.api.go_text import printed
+from winkube.api.go.text import printed
 from winkube.api.kinds import KINDS
 from winkube.api.schema import Schema, Shape, Type
 

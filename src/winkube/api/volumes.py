@@ -17,9 +17,9 @@ from winkube.api.meta import (
     namespace_of,
     uid_of,
 )
-from winkube.api.node_selector import matches_expression, matches_term
 from winkube.api.quantity import parse_quantity
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
+from winkube.api.selector.nodes import matches_expression, matches_term
 from winkube.base.types import JsonObject
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"

@@ -21,7 +21,7 @@ from winkube.api.errors import (
     UnauthorizedError,
     UnavailableError,
 )
-from winkube.api.field_selector import parse_field_selector
+from winkube.api.selector.fields import parse_field_selector
 from winkube.apiserver.auth.authn import Authenticator
 from winkube.apiserver.auth.authz import Attributes, Authorizer, refusal
 from winkube.apiserver.auth.impersonation import demands, impersonated_user

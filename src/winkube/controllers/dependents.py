@@ -17,7 +17,7 @@ from winkube.api.meta import (
     owner_references,
     uid_of,
 )
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.labels import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import Resource

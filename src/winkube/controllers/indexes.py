@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from winkube.api.meta import controller_of, labels_of, namespace_of
-from winkube.api.selector_index import handles
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.index import handles
+from winkube.api.selector.labels import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.controllers.pods import node_of

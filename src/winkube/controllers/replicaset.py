@@ -18,7 +18,7 @@ from winkube.api.meta import (
     labels_of,
     name_of,
 )
-from winkube.api.selectors import LabelSelector, from_match_labels
+from winkube.api.selector.labels import LabelSelector, from_match_labels
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, REPLICASETS, REPLICATIONCONTROLLERS, Resource

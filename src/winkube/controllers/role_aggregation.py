@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from winkube.api.meta import labels_of, name_of
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.resource import CLUSTERROLES
 from winkube.controllers.controller import Context, Controller

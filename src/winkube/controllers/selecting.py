@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.meta import namespace_of
-from winkube.api.selector_index import SelectorIndex
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selector.index import SelectorIndex
+from winkube.api.selector.labels import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 

@@ -19,7 +19,7 @@ from winkube.api.errors import (
     NotFoundError,
     UnauthorizedError,
 )
-from winkube.api.selectors import parse_label_selector
+from winkube.api.selector.labels import parse_label_selector
 from winkube.api.simulation import is_simulated
 from winkube.base.clock import Clock, SystemClock
 from winkube.base.types import JsonObject

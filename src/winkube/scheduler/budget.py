@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from winkube.api.meta import key_of, namespace_of
-from winkube.api.selector_index import SelectorIndex
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selector.index import SelectorIndex
+from winkube.api.selector.labels import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.scheduler.shape import PodInfo
 

@@ -22,7 +22,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.labels import LabelSelector
 from winkube.scheduler.counters import PodCounter
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.node import HOSTNAME, ZONE, NodeInfo

@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable
 from typing import Final
 
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.labels import LabelSelector
 from winkube.scheduler.candidates import FEW_NODES, CandidateCache, TieBreak
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.diagnosis import Diagnosis

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from winkube.api.node_selector import matches_term
+from winkube.api.selector.nodes import matches_term
 from winkube.base.types import JsonObject
 from winkube.scheduler.terms import PREFERRED, REQUIRED
 

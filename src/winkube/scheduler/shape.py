@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 
 from winkube.api.meta import controller_of, get_condition, key_of, labels_of, namespace_of, uid_of
-from winkube.api.node_selector import Tolerations
+from winkube.api.selector.nodes import Tolerations
 from winkube.api.volumes import ephemeral_claim_key
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from winkube.api.selectors import LabelSelector, from_label_selector, from_match_labels
+from winkube.api.selector.labels import LabelSelector, from_label_selector, from_match_labels
 from winkube.base.types import JsonObject
 from winkube.scheduler.shape import Owner, PodInfo
 

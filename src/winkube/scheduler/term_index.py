@@ -7,8 +7,8 @@ found by their labels likewise.
 from collections.abc import Iterator, Mapping
 from typing import Generic, TypeVar
 
-from winkube.api.selector_index import SelectorIndex, handles
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.index import SelectorIndex, handles
+from winkube.api.selector.labels import LabelSelector
 from winkube.scheduler.terms import NamespaceLabels, Term
 
 T = TypeVar("T")

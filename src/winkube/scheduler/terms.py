@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from winkube.api.selectors import NOTHING, LabelSelector, from_label_selector
+from winkube.api.selector.labels import NOTHING, LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

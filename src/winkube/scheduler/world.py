@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from winkube.api.selector_index import exact_label
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.index import exact_label
+from winkube.api.selector.labels import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.scheduler.counters import Alike, Counters
 from winkube.scheduler.node import NodeInfo, changed_aspects

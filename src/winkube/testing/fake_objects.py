@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from winkube.api.errors import ConflictError, NotFoundError
-from winkube.api.field_selector import parse_field_selector
 from winkube.api.kinds import KINDS, Kind
-from winkube.api.selectors import parse_label_selector
+from winkube.api.selector.fields import parse_field_selector
+from winkube.api.selector.labels import parse_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, Resource
 

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 
-from winkube.api.selectors import LabelSelector, parse_label_selector
+from winkube.api.selector.labels import LabelSelector, parse_label_selector
 from winkube.base.types import JsonObject
 from winkube.controllers.autoscaling.claims import Claims
 

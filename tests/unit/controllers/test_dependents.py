@@ -5,7 +5,7 @@ import pytest
 from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.api.errors import ConflictError
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.labels import LabelSelector
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS, REPLICASETS
 from winkube.controllers.adoption import Predicate, plan_claims

@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selector.labels import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import PODDISRUPTIONBUDGETS

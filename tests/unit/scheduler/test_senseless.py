@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from winkube.api.label_query import Requirement
-from winkube.api.node_selector import Tolerations, is_tolerated, matches_term
-from winkube.api.selectors import EVERYTHING, NOTHING, LabelSelector
+from winkube.api.selector.label_query import Requirement
+from winkube.api.selector.labels import EVERYTHING, NOTHING, LabelSelector
+from winkube.api.selector.nodes import Tolerations, is_tolerated, matches_term
 from winkube.base.types import JsonObject
 from winkube.scheduler.budget import BudgetCache
 from winkube.scheduler.decision import Decider

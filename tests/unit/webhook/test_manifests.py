@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
 from winkube.rules.admission.answer import PODS, TEMPLATES
 from winkube.rules.admission.mode import LABEL, MODES
 from winkube.rules.engine import check

@@ -6,7 +6,7 @@ from typing import Any
 
 from winkube.api.meta import metadata, name_of
 from winkube.api.printing.age import age_of
-from winkube.api.selectors import selector_query
+from winkube.api.selector.labels import selector_query
 from winkube.base.types import JsonObject
 
 NONE = "<none>"

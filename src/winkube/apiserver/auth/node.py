@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from winkube.api.errors import ApiError
-from winkube.api.field_selector import parse_field_selector
 from winkube.api.meta import labels_of
+from winkube.api.selector.fields import parse_field_selector
 from winkube.api.volumes import LOCAL_PATH_NODE
 from winkube.apiserver.auth.authz import Attributes, Decision, Rules
 from winkube.apiserver.auth.rbac import rule_allows

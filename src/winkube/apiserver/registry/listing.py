@@ -15,13 +15,13 @@ from winkube.api.errors import (
     InvalidError,
     UnexplainedError,
 )
-from winkube.api.field_selector import (
+from winkube.api.selector.fields import (
     FieldSelector,
     FieldText,
     read_terms,
     resolve,
 )
-from winkube.api.selectors import LabelSelector, parse_label_selector
+from winkube.api.selector.labels import LabelSelector, parse_label_selector
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.continuation import make_token, open_token
 from winkube.apiserver.form.conversion import item_as_served

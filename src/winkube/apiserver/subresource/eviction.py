@@ -14,7 +14,7 @@ from winkube.api.errors import (
     UnexplainedError,
 )
 from winkube.api.meta import is_deleting, set_condition
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
 from winkube.api.validation.problems import Problems
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.delete_options import DeleteOptions

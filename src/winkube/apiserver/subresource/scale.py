@@ -9,7 +9,7 @@ from aiohttp import web
 from winkube.api.decode import clone
 from winkube.api.errors import ConflictError, InvalidError
 from winkube.api.kinds import Kind
-from winkube.api.selectors import selector_query
+from winkube.api.selector.labels import selector_query
 from winkube.api.table import columns, to_row
 from winkube.api.validation.common import check_nonnegative
 from winkube.api.validation.metadata import validate_metadata

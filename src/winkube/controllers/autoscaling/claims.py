@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from winkube.api.meta import labels_of, split_key
-from winkube.api.selector_index import SelectorIndex
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.index import SelectorIndex
+from winkube.api.selector.labels import LabelSelector
 from winkube.base.types import JsonObject
 
 

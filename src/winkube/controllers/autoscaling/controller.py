@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from winkube.api.errors import ApiError, BadRequestError, ConflictError, NotFoundError
 from winkube.api.meta import key_of, name_of, namespace_of
 from winkube.api.quantity import parse_quantity
-from winkube.api.selectors import LabelSelector, parse_label_selector
+from winkube.api.selector.labels import LabelSelector, parse_label_selector
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from winkube.api.errors import ApiError, NotFoundError
 from winkube.api.quantity import to_milli
-from winkube.api.selectors import selector_query
+from winkube.api.selector.labels import selector_query
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.rest import ApiClient

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.meta import annotations_of, labels_of, name_of
-from winkube.api.node_selector import is_tolerated, matches_node
+from winkube.api.selector.nodes import is_tolerated, matches_node
 from winkube.base.types import JsonObject
 from winkube.controllers.pods import node_of, pod_from_template
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.api.meta import is_deleting, key_of, name_of, namespace_of, uid_of
-from winkube.api.node_selector import tolerates
+from winkube.api.selector.nodes import tolerates
 from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, PODS

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
-from winkube.api import node_selector
-from winkube.api.node_selector import is_tolerated
 from winkube.api.quantity import parse_quantity
+from winkube.api.selector import nodes
+from winkube.api.selector.nodes import is_tolerated
 from winkube.base.types import JsonObject
 from winkube.facts.node import NodeFeature, node_does
 from winkube.facts.version import SERVED
@@ -95,7 +95,7 @@ def _shortage(resource: str, wanted: Fraction, used: Fraction, have: Fraction) -
 
 def matches_node(pod: JsonObject, host: Host) -> bool:
     node = {"metadata": {"name": host.name, "labels": host.labels}}
-    return node_selector.matches_node(pod["spec"], node)
+    return nodes.matches_node(pod["spec"], node)
 
 
 def _untolerated(pod: JsonObject, taints: Iterable[JsonObject]) -> JsonObject | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.node_selector import is_tolerated
+from winkube.api.selector.nodes import is_tolerated
 from winkube.base.types import JsonObject
 from winkube.rules.admission.cluster import Cluster, to_taint, tolerations_in
 from winkube.rules.admission.words import to_lines

@@ -7,7 +7,7 @@ an image say so, and nothing in it speaks of Linux. What it says itself is never
 from collections.abc import Mapping
 from typing import Any
 
-from winkube.api.node_selector import is_tolerated
+from winkube.api.selector.nodes import is_tolerated
 from winkube.base.types import JsonObject
 from winkube.rules.admission.cluster import to_taint, tolerations_in
 from winkube.rules.admission.judge import Judge, is_refusal

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from winkube.api.meta import labels_of
-from winkube.api.selectors import NOTHING
+from winkube.api.selector.labels import NOTHING
 from winkube.scheduler import placed_terms
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, ClusterEvent

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from winkube.api.label_query import Requirement
 from winkube.api.meta import labels_of
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selector.label_query import Requirement
+from winkube.api.selector.labels import LabelSelector, from_label_selector
 from winkube.base.types import JsonObject
 from winkube.scheduler.cycle import Cycle
 from winkube.scheduler.events import NODE_ADDED, NODE_LABELS, NODE_TAINTS, ClusterEvent

@@ -8,7 +8,7 @@ from winkube.api.errors import BadRequestError
 from winkube.api.go.text import quoted
 from winkube.api.internal import internal
 from winkube.api.meta import labels_of, name_of, uid_of
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
 from winkube.api.validation.common import (
     IMMUTABLE,
     check_immutable,

@@ -4,7 +4,7 @@ from typing import Final
 
 from winkube.api import names
 from winkube.api.decode import clone
-from winkube.api.selectors import from_label_selector
+from winkube.api.selector.labels import from_label_selector
 from winkube.api.validation.common import (
     check_at_most_100_percent,
     check_given,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from winkube.api.errors import NotFoundError
-from winkube.api.selectors import LabelSelector, from_label_selector
+from winkube.api.selector.labels import LabelSelector, from_label_selector
 from winkube.apiserver.admission.chain import Admission
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources, Served

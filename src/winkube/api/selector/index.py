@@ -7,7 +7,7 @@ a label by its key; only what merely excludes has to be looked at for everybody.
 from collections.abc import Iterator, Mapping
 from typing import Final, Generic, TypeVar
 
-from winkube.api.selectors import LabelSelector
+from winkube.api.selector.labels import LabelSelector
 
 T = TypeVar("T")
 # A label, or its key with no value.

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Final
 
 from winkube.api.errors import BadRequestError
-from winkube.api.label_query import Requirement, parse_requirements
+from winkube.api.selector.label_query import Requirement, parse_requirements
 from winkube.base.types import JsonObject
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from winkube.api.errors import BadRequestError
-from winkube.api.field_labels import has_own_fields, supported_fields
 from winkube.api.go.text import quoted
 from winkube.api.kinds import Kind
+from winkube.api.selector.field_labels import has_own_fields, supported_fields
 from winkube.base.types import JsonObject
 
 _OPERATOR: Final = re.compile(r"!=|==|=")

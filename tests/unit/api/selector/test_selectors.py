@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winkube.api.errors import BadRequestError
-from winkube.api.field_selector import parse_field_selector
 from winkube.api.kinds import KINDS
-from winkube.api.selectors import (
+from winkube.api.selector.fields import parse_field_selector
+from winkube.api.selector.labels import (
     LabelSelector,
     from_label_selector,
     from_match_labels,

@@ -1,0 +1,1 @@
+"""What chooses objects: selectors of labels, fields and nodes, and how to find those that match."""
