@@ -172,7 +172,8 @@ class Edge:
     def _nothing_at(self, path: str) -> NotFoundError:
         """Below a group that is served, and beside the version, a Status; elsewhere a bare page."""
         parts = path.strip("/").split("/")
-        if parts[0] in ("api", "version") or (parts[0] == "apis" and parts[1] in self._groups):
+        is_known = parts[0] == "apis" and not self._groups.isdisjoint(parts[1:2])
+        if is_known or parts[0] in ("api", "version"):
             return NoRouteError()
         return NoPageError()
 

@@ -63,7 +63,7 @@ def test_create_under_a_wrong_name_is_invalid(api: Any, maps: str, name: str) ->
 
 
 def test_unknown_resources_are_not_found(api: Any) -> None:
-    for path in ("/apis/x.y/v1/z", "/nothing"):
+    for path in ("/apis/x.y/v1/z", "/nothing", "/apis//", "//apis"):
         answer = api("GET", path)
         assert (answer.status, answer.body) == (404, b"404 page not found\n")
     for path in ("/api/v1/nothing", "/apis/apps/v2/deployments"):

@@ -142,14 +142,14 @@ class Discovery:
         return reply_json({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
     async def group(self, request: web.BaseRequest, path: str) -> web.Response:
-        parts = path.strip("/").split("/")
-        group = parts[1]
+        parts = path.removeprefix("/apis/").rstrip("/").split("/")
+        group = parts[0]
         for extra in self._extra.groups():
-            if extra["name"] == group and len(parts) == 2:
+            if extra["name"] == group and len(parts) == 1:
                 return reply_json({"kind": "APIGroup", "apiVersion": "v1", **extra})
-        if group not in self._versions:
+        if not group or group not in self._versions:
             raise NoPageError
-        if len(parts) > 2:
+        if len(parts) > 1:
             raise NoRouteError
         return reply_json({"kind": "APIGroup", "apiVersion": "v1", **self._group(group)})
 
