@@ -20,9 +20,22 @@ class Debts:
         # How much it was when it was last looked at, and when.
         self._owed: dict[str, tuple[float, float]] = {}
 
+    def __len__(self) -> int:
+        return len(self._owed)
+
     def charge(self, namespace: str, seconds: float, now: float) -> None:
-        if seconds >= CHEAP:
-            self._owed[namespace] = (min(MOST, self.of(namespace, now) + seconds), now)
+        if seconds < CHEAP:
+            return
+        owed = min(MOST, self.of(namespace, now) + seconds)
+        # The last charged stands last, so those that have paid meanwhile stand first.
+        self._owed.pop(namespace, None)
+        self._owed[namespace] = (owed, now)
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        """Nobody may ask again after namespaces that are gone."""
+        while now - self._owed[oldest := next(iter(self._owed))][1] > MOST / SHARE:
+            del self._owed[oldest]
 
     def of(self, namespace: str, now: float) -> float:
         found = self._owed.get(namespace)
