@@ -165,7 +165,7 @@ class Writer:
 
         async with asyncio.TaskGroup() as group:
             for victim in victims[:-1]:
-                group.create_task(one(victim))
+                group.create_task(one(victim), name=f"evict {victim.key}")
         before_last()
         done.append(await self._evict(pod, node, victims[-1]))
         return Eviction.FAILED not in done and Eviction.DONE in done

@@ -117,8 +117,7 @@ def _check_preconditions(
 ) -> None:
     for what, key in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
         wanted = said.get(key)
-        found = read_field(metadata, key) if wanted else None
-        if wanted != found and wanted:
+        if wanted and wanted != (found := read_field(metadata, key)):
             # Of a trial the store is not asked, which would know its own prefix.
             prefix = "" if dry_run else "/registry"
             place = f"{prefix}/pods/{read_field(metadata, 'namespace')}/{name}"
