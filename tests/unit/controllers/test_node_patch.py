@@ -24,11 +24,14 @@ class _Noting(FakeApi):
     def __init__(self, *, refuses: bool = False) -> None:
         super().__init__()
         self.patches: list[JsonObject] = []
+        self.answers = asyncio.Event()
+        self.answers.set()
         self._refuses = refuses
 
     async def patch(self, resource: Resource, name: str, body: Any, **options: Any) -> JsonObject:
         if resource == NODES:
             self.patches.append(body)
+            await self.answers.wait()
             if self._refuses:
                 raise ConflictError.of("nodes", name, "it has changed")
         return await super().patch(resource, name, body, **options)
@@ -68,6 +71,23 @@ async def test_an_error_is_told_to_all_whose_change_it_was() -> None:
 async def _refused(patch: Coroutine[Any, Any, None]) -> None:
     with pytest.raises(ConflictError):
         await patch
+
+
+async def test_what_comes_while_a_patch_is_under_way_is_the_next_patch() -> None:
+    api = _Noting()
+    api.seed(NODES, NODE)
+    patches = NodePatches(api)
+    first, second, third = ({"metadata": {"annotations": {key: "x"}}} for key in "abc")
+    api.answers.clear()
+    async with asyncio.TaskGroup() as group:
+        under_way = group.create_task(patches.patch("n", first))
+        await eventually(lambda: api.patches == [first])
+        group.create_task(patches.patch("n", second))
+        await asyncio.sleep(0)
+        api.answers.set()
+        await under_way
+        group.create_task(patches.patch("n", third))
+    assert api.patches[1:] == [{"metadata": {"annotations": {"b": "x", "c": "x"}}}]
 
 
 async def test_a_node_from_before_our_patch_is_behind() -> None:

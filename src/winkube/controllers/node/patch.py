@@ -81,7 +81,9 @@ class NodePatches:
                 unsent.error = error
                 raise
         finally:
-            self._unsent.pop(name, None)
+            # What came while it was under way is another's to send.
+            if self._unsent.get(name) is unsent:
+                del self._unsent[name]
             unsent.sent.set()
 
     async def _patch(self, name: str, change: JsonObject) -> None:
