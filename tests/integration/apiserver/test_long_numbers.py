@@ -24,6 +24,7 @@ def rolling(**said: Any) -> Any:
     ("root", "plural", "body"),
     [
         (APPS, "deployments", rolling(maxUnavailable=LONG, maxSurge=0)),
+        (APPS, "deployments", rolling(maxUnavailable="9" * 11 + "%", maxSurge=0)),
         (
             "/apis/batch/v1/namespaces",
             "cronjobs",
@@ -40,7 +41,7 @@ def rolling(**said: Any) -> Any:
             },
         ),
     ],
-    ids=["deployment", "cronjob", "networkpolicy"],
+    ids=["deployment", "more than all", "cronjob", "networkpolicy"],
 )
 def test_a_field_with_a_long_number_is_invalid(
     api: Any, space: str, root: str, plural: str, body: Any

@@ -18,8 +18,9 @@ _MANY: Final = 20
 class NumberError(ValueError):
     """In strconv's words, but for the name of the function."""
 
-    def __init__(self, text: str, fault: str) -> None:
+    def __init__(self, text: str, fault: str, nearest: int = 0) -> None:
         super().__init__(f"parsing {quoted(text)}: {fault}")
+        self.nearest = nearest  # what Go goes on with where nobody looks at the error
 
 
 def parse_int(text: str, bits: int = 64) -> int:
@@ -37,6 +38,7 @@ def _parse(text: str, form: re.Pattern[str], least: int, most: int) -> int:
     number = int(digits[: _MANY + 1])
     if text.startswith("-"):
         number = -number
-    if not least <= number <= most:
-        raise NumberError(text, "value out of range")
+    nearest = min(max(number, least), most)
+    if nearest != number:
+        raise NumberError(text, "value out of range", nearest)
     return number

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from winkube.api import names
 from winkube.api.addresses import address_problems, network_problems, parse_address
+from winkube.api.go.number import NumberError, parse_int
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
@@ -156,9 +157,16 @@ def check_label_values(values: Iterable[str], path: str, problems: Problems) -> 
 
 def percent_of(value: Any) -> int | None:
     """The number before the sign; None for what is no percentage."""
-    if isinstance(value, str) and _PERCENT.fullmatch(value) and len(value) < 12:
-        return int(value[:-1])
+    if isinstance(value, str) and _PERCENT.fullmatch(value):
+        return _number(value[:-1])
     return None
+
+
+def _number(text: str) -> int:
+    try:
+        return parse_int(text)
+    except NumberError as error:
+        return error.nearest
 
 
 def check_int_or_percent(value: Any, path: str, problems: Problems) -> None:
@@ -180,7 +188,7 @@ def is_zero(value: Any) -> bool:
     if percent is not None:
         return percent == 0
     if isinstance(value, str):
-        return not (value.isascii() and value.isdecimal() and value.strip("0"))
+        return not _number(value)
     return value in (0, None)
 
 

@@ -21,8 +21,9 @@ def test_what_only_python_reads_is_no_number(text: str) -> None:
 
 @pytest.mark.parametrize("text", [str(2**63), str(-(2**63) - 1), "9" * 5000, "-" + "9" * 5000])
 def test_a_number_has_64_bits(text: str) -> None:
-    with pytest.raises(NumberError, match="value out of range"):
+    with pytest.raises(NumberError, match="value out of range") as caught:
         parse_int(text)
+    assert caught.value.nearest == (-(2**63) if text.startswith("-") else 2**63 - 1)
 
 
 def test_a_number_without_a_sign_may_be_twice_as_large() -> None:
