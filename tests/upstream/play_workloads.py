@@ -25,7 +25,11 @@ from winkube.testing.planes import Make, Plane, api_server, controllers, nodes, 
 
 Json = Any
 DATA: Final = Path(__file__).parents[1] / "data" / "upstream" / "workloads"
-_TIMES: Final = ("--node-monitor-grace-period=12s", "--node-monitor-period=1s")
+_TIMES: Final = (
+    "--node-monitor-grace-period=12s",
+    "--node-startup-grace-period=20s",
+    "--node-monitor-period=1s",
+)
 # Upstream's own brake would make many scenarios at once slow.
 _RATE: Final = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 # So many scenarios at once keep two cores busy and time limits honest.

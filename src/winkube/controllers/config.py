@@ -28,6 +28,8 @@ class ControllerConfig:
     leader_elect: bool = False
     # A node whose lease and status are older than this is Unknown.
     node_grace_period: float = 50.0
+    # One that never said anything has this long to begin.
+    node_startup_grace_period: float = 60.0
     node_monitor_period: float = 5.0
     # The garbage collector watches every kind; it may let a starting cluster go first.
     garbage_delay: float = 0.0

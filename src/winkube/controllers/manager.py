@@ -43,6 +43,7 @@ from winkube.controllers.stale_disruption import StaleDisruptionController
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.controllers.volume.attributes import AttributesClassProtection
 from winkube.controllers.volume.binder import PersistentVolumeBinder
+from winkube.controllers.volume.expansion import VolumeExpander
 from winkube.controllers.volume.local_path import LocalPathProvisioner
 from winkube.controllers.volume.protection import (
     ClaimProtection,
@@ -70,6 +71,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     ClaimProtection,
     VolumeProtection,
     AttributesClassProtection,
+    VolumeExpander,
     EndpointSliceController,
     EndpointsController,
     EndpointSliceMirroringController,

@@ -121,7 +121,8 @@ class PodGarbageCollector(Controller):
         """Say what became of it before it goes: owners may count failures, or wait for one."""
         if is_finished(pod):
             return
-        fresh: JsonObject = {**pod, "status": {**(pod.get("status") or {}), "phase": "Failed"}}
+        status = {**(pod.get("status") or {}), "phase": "Failed"}
+        fresh: JsonObject = {**pod, "status": observed(pod, status)}
         if condition is not None:
             fresh["status"]["conditions"] = list(fresh["status"].get("conditions") or ())
             set_condition(fresh, observed(pod, condition), to_rfc3339(self.clock.now()))

@@ -62,7 +62,7 @@ def pod_from_template(template: JsonObject, owner: JsonObject, prefix: str) -> J
     }
 
 
-def observed(pod: JsonObject, condition: JsonObject) -> JsonObject:
-    """A condition that says which generation of the pod it is about."""
+def observed(pod: JsonObject, said: JsonObject) -> JsonObject:
+    """A condition, or a status, that says which generation of the pod it is about."""
     generation = pod["metadata"].get("generation")
-    return {**condition, "observedGeneration": generation} if generation else condition
+    return {**said, "observedGeneration": generation} if generation else said

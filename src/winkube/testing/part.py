@@ -57,7 +57,8 @@ async def control(keys: Keys, port: int, *flags: str) -> None:
     from winkube.controllers.config import ControllerConfig
     from winkube.controllers.manager import ControllerManager
 
-    config = dataclasses.replace(ControllerConfig(root_ca=keys.ca.read_bytes()), **_said(flags))
+    known = ControllerConfig(root_ca=keys.ca.read_bytes(), service_account_key=keys.service_account)
+    config = dataclasses.replace(known, **_said(flags))
     async with ApiClient(_client(keys, port, "system:kube-controller-manager")) as client:
         await ControllerManager(client, config).run()
 
@@ -117,6 +118,7 @@ _FLAGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "--cluster-cidr": ("cluster_cidr", str),
     "--leader-elect": ("leader_elect", lambda text: text == "true"),
     "--node-monitor-grace-period": ("node_grace_period", _seconds),
+    "--node-startup-grace-period": ("node_startup_grace_period", _seconds),
     "--node-monitor-period": ("node_monitor_period", _seconds),
 }
 

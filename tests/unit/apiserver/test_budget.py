@@ -51,17 +51,6 @@ def test_budget_the_controller_has_not_seen_refuses_for_a_while() -> None:
     assert said == "The disruption budget b is still being processed by the server."
 
 
-def test_failed_sync_is_told() -> None:
-    condition = {
-        "type": "DisruptionAllowed",
-        "status": "False",
-        "reason": "SyncFailed",
-        "message": "why",
-    }
-    said = refusal(budget(disruptionsAllowed=0, conditions=[condition])).details["causes"][0]
-    assert said["message"].endswith("currently because it failed sync: why")
-
-
 def test_too_many_unconfirmed_evictions_are_forbidden() -> None:
     pending = {str(number): "now" for number in range(2001)}
     assert refusal(budget(disruptionsAllowed=1, disruptedPods=pending)).code == 403

@@ -196,6 +196,18 @@ def test_status_counts_nodes() -> None:
     }
 
 
+def test_new_pod_beside_an_old_one_is_looked_at_when_it_becomes_available() -> None:
+    subject = daemon_set(rolling(maxSurge=1, maxUnavailable=0))
+    subject["spec"]["minReadySeconds"] = 30
+    new = pod("new", "a", created="2020-09-13T12:26:30Z")
+    new["status"]["conditions"] = [{**READY, "lastTransitionTime": "2020-09-13T12:26:30Z"}]
+    status, again = plan_status(
+        daemon(subject, [node("a")], pod("old", "a", "old"), new), observed=True
+    )
+    assert status["numberAvailable"] == status["numberReady"] == 1
+    assert again == 20.0  # it is 12:26:40
+
+
 def test_history_keeps_what_pods_have_and_the_limit() -> None:
     subject = daemon_set()
     subject["spec"]["revisionHistoryLimit"] = 1

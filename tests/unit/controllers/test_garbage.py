@@ -1,6 +1,9 @@
+from typing import Any
+
 import pytest
 from tests.unit.controllers.stage import make_context
 
+from winkube.api.errors import ConflictError
 from winkube.base.types import JsonObject
 from winkube.client.resource import (
     CONFIGMAPS,
@@ -80,6 +83,26 @@ async def test_orphaned_dependents_stay_without_their_owner() -> None:
         await eventually(lambda: count(api, DEPLOYMENTS) == [0])
         assert count(api, REPLICASETS, PODS) == [1, 2]
         assert "ownerReferences" not in api.all(REPLICASETS)[0]["metadata"]
+
+
+async def test_owner_stays_until_a_dependent_that_others_write_has_lost_it() -> None:
+    class Contended(FakeApi):
+        refusals = 3
+
+        async def patch(self, resource: Resource, name: str, *body: Any, **more: Any) -> JsonObject:
+            if resource == PODS and self.refusals:
+                self.refusals -= 1
+                raise ConflictError("the object has been modified")
+            return await super().patch(resource, name, *body, **more)
+
+    api = Contended()
+    top = api.seed(REPLICASETS, {"metadata": {"name": "r"}})
+    api.seed(PODS, owned("p", top))
+    async with running(collector(api).run()):
+        await api.delete(REPLICASETS, "r", options={"propagationPolicy": "Orphan"})
+        await eventually(lambda: count(api, REPLICASETS) == [0])
+        assert not api.refusals
+        assert "ownerReferences" not in api.all(PODS)[0]["metadata"]
 
 
 async def test_owner_that_never_existed_is_looked_up_before_deleting() -> None:

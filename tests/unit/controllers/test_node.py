@@ -163,6 +163,44 @@ async def test_silent_node_is_unknown_and_tainted_until_it_speaks() -> None:
         await eventually(lambda: taints(api, "a") == set())
 
 
+async def test_node_that_speaks_for_itself_keeps_its_pods_ready() -> None:
+    """Whoever says that it is not ready is not silent: its kubelet says what its pods are."""
+    api, clock = FakeApi(), FakeClock()
+    unready = [{"type": "Ready", "status": "False", "lastHeartbeatTime": "1"}]
+    api.seed(NODES, node("b"))
+    api.seed(NODES, node("a"))
+    ready = {"type": "Ready", "status": "True"}
+    status = {"conditions": [ready]}
+    api.seed(PODS, {"metadata": {"name": "p"}, "spec": {"nodeName": "a"}, "status": status})
+    controller = NodeLifecycleController(context(api, clock))
+    async with controlling(controller):
+        await eventually(lambda: len(controller._pulses) == 2)
+        await api.patch(NODES, "a", {"status": {"conditions": unready}}, subresource="status")
+        await eventually(lambda: ("not-ready", "NoExecute") in taints(api, "a"))
+        api.seed(PODS, {"metadata": {"name": "q"}, "spec": {"nodeName": "a"}, "status": status})
+
+        def told() -> list[str]:
+            return [pod["status"]["conditions"][0]["status"] for pod in api.all(PODS)]
+
+        await eventually(lambda: told() == ["True", "False"])
+
+
+async def test_node_that_never_spoke_has_longer() -> None:
+    api, clock = FakeApi(), FakeClock()
+    api.seed(NODES, {"metadata": {"name": "new", "creationTimestamp": "2020-01-01T00:00:00Z"}})
+    api.seed(NODES, node("old"))
+    controller = NodeLifecycleController(context(api, clock))
+    async with controlling(controller):
+        await eventually(lambda: len(controller._pulses) == 2)
+        clock.advance(55)
+        await eventually(lambda: ("unreachable", "NoSchedule") in taints(api, "old"))
+        assert taints(api, "new") == set()
+        clock.advance(6)
+        await eventually(lambda: ("unreachable", "NoSchedule") in taints(api, "new"))
+        found = (api.find(NODES, "new") or {})["status"]["conditions"][0]
+        assert found["reason"] == "NodeStatusNeverUpdated"
+
+
 async def test_nothing_is_evicted_when_every_node_is_silent() -> None:
     api, clock = FakeApi(), FakeClock()
     for name in ("a", "b"):
@@ -238,7 +276,11 @@ async def test_pods_that_go_and_have_nobody_to_end_them_are_failed_and_removed()
         body = {"spec": {"taints": taints}, "status": {"conditions": conditions}}
         api.seed(NODES, {"metadata": {"name": name}, **body})
     for place in ("", "dead", "alive", "silent"):
-        meta = {"name": f"on-{place or 'none'}", "finalizers": ["example.com/wait"]}
+        meta = {
+            "name": f"on-{place or 'none'}",
+            "finalizers": ["example.com/wait"],
+            "generation": 2,
+        }
         going = {**meta, "deletionTimestamp": "2020-01-01T00:00:00Z"}
         phase = {"phase": "Running" if place else "Pending"}
         api.seed(PODS, {"metadata": going, "spec": {"nodeName": place}, "status": phase})
@@ -250,6 +292,8 @@ async def test_pods_that_go_and_have_nobody_to_end_them_are_failed_and_removed()
     phases = {each["metadata"]["name"]: each["status"]["phase"] for each in api.all(PODS)}
     failed = {name for name, phase in phases.items() if phase == "Failed"}
     assert failed == {"on-none", "on-dead"}
+    seen = {each["status"].get("observedGeneration") for each in api.all(PODS)}
+    assert seen == {2, None}
     assert all("conditions" not in each["status"] for each in api.all(PODS))
 
 

@@ -18,6 +18,7 @@ from winkube.controllers.config import ControllerConfig
 from winkube.controllers.controller import Controller
 from winkube.controllers.volume.attributes import AttributesClassProtection
 from winkube.controllers.volume.binder import PersistentVolumeBinder
+from winkube.controllers.volume.expansion import VolumeExpander
 from winkube.controllers.volume.local_path import LocalPathProvisioner, new_volume
 from winkube.controllers.volume.plan import (
     ClaimView,
@@ -366,6 +367,23 @@ async def test_pods_are_listed_once_for_all_claims_that_go_together() -> None:
     clock.advance(5)
     assert not await served.use(claims[8])
     assert api.lists == 4
+
+
+async def test_claim_that_asks_for_more_waits_for_somebody_outside() -> None:
+    api = FakeApi()
+    api.seed(PERSISTENTVOLUMES, volume(claimRef={"uid": "c1"}))
+    bound = claim(volumeName="v")
+    api.seed(
+        PERSISTENTVOLUMECLAIMS,
+        {**bound, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}},
+    )
+    more = {"resources": {"requests": {"storage": "2Gi"}}}
+    async with controlling(VolumeExpander(make_context(api))):
+        await api.patch(PERSISTENTVOLUMECLAIMS, "c", {"spec": more})
+        await eventually(lambda: len(api.all(EVENTS)) == 1)
+        await api.patch(PERSISTENTVOLUMECLAIMS, "c", {"status": {"capacity": {"storage": "2Gi"}}})
+    told = api.all(EVENTS)[0]
+    assert (told["reason"], told["source"]["component"]) == ("ExternalExpanding", "volume_expand")
 
 
 async def test_class_of_attributes_stays_until_the_last_claim_has_another() -> None:

@@ -57,12 +57,11 @@ def check_allowed(budget: JsonObject) -> None:
         raise being_processed(name)
     allowed = status.get("disruptionsAllowed") or 0
     if allowed < 0:
-        raise _forbidden(name, "pdb disruptions allowed is negative", "")
+        raise _forbidden(name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > MOST_PENDING:
         raise _forbidden(
             name,
             "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
-            "too many pending evictions not confirmed by PDB controller",
         )
     if not allowed:
         raise _with_cause(TooManyRequestsError(_VIOLATED), _explain(name, status))
@@ -75,26 +74,15 @@ def being_processed(name: str) -> ApiError:
 
 
 def _explain(name: str, status: JsonObject) -> str:
-    condition = find_condition(status.get("conditions") or (), _CONDITION) or {}
-    said = condition.get("message") if condition.get("status") == "False" else ""
-    refused = f"The disruption budget {name} does not allow evicting pods currently"
-    if said and condition.get("reason") == "SyncFailed":
-        return f"{refused} because it failed sync: {said}"
     desired, healthy = status.get("desiredHealthy") or 0, status.get("currentHealthy") or 0
-    if healthy <= desired:
-        return (
-            f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-        )
-    return f"{refused} ({condition.get('reason')}): {said}" if said else refused
+    return f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
 
 
-def _forbidden(name: str, why: str, detail: str) -> ApiError:
-    error = ForbiddenError(
+def _forbidden(name: str, why: str) -> ApiError:
+    return ForbiddenError(
         f'poddisruptionbudget.policy "{name}" is forbidden: {why}',
         details={"name": name, "group": "policy", "kind": "poddisruptionbudget"},
     )
-    refused = f"The disruption budget {name} does not allow evicting pods currently"
-    return _with_cause(error, f"{refused}: {detail or why}")
 
 
 def _with_cause(error: ApiError, message: str) -> ApiError:

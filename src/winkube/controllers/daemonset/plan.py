@@ -293,6 +293,11 @@ def plan_status(daemon: Daemon, *, observed: bool) -> tuple[JsonObject, float | 
                 "observedGeneration")  # fmt: skip
     shown = {key: value for key, value in status.items() if value or key not in optional}
     kept = {key: old[key] for key in ("collisionCount", "conditions") if key in old}
+    return {**shown, **kept}, _soonest_available(daemon)
+
+
+def _soonest_available(daemon: Daemon) -> float | None:
+    """Also of pods that the status does not count: an update waits for those beside old ones."""
     seconds = daemon.daemon_set["spec"].get("minReadySeconds") or 0
-    waiting = seconds and counts["numberReady"] != counts["numberAvailable"]
-    return {**shown, **kept}, float(seconds) if waiting else None
+    waits = (available_in(pod, seconds, daemon.now) for pod in daemon.pods) if seconds else ()
+    return min((wait for wait in waits if wait), default=None)

@@ -221,15 +221,20 @@ class GarbageCollector(Controller):
                 self.queue.add(dependent.uid)
 
     async def _orphan(self, item: Item) -> None:
+        free = True
         for dependent in self._graph.dependents(item.uid):
             current = await self._read(dependent.resource, dependent.namespace, dependent.name)
             if current is not None and uid_of(current) == dependent.uid:
-                await self._drop_owners(current, dependent, {item.uid})
-        await self._remove_finalizer(item, ORPHAN)
+                free &= await self._drop_owners(current, dependent, {item.uid})
+        if free:
+            await self._remove_finalizer(item, ORPHAN)
+        else:
+            # One that still named its owner when that goes would go with it.
+            self.queue.add_after(item.uid, CONFLICT_SECONDS)
 
-    async def _drop_owners(self, current: JsonObject, item: Item, uids: set[str]) -> None:
+    async def _drop_owners(self, current: JsonObject, item: Item, uids: set[str]) -> bool:
         kept = [entry for entry in owner_references(current) if entry["uid"] not in uids]
-        await self._patch(current, item, {"ownerReferences": kept or None})
+        return await self._patch(current, item, {"ownerReferences": kept or None})
 
     async def _unblock_owners(self, current: JsonObject, item: Item) -> None:
         """Let none of the owners wait for this object; what it asks for next is as usual."""
@@ -250,7 +255,8 @@ class GarbageCollector(Controller):
             kept = [each for each in have if each != finalizer]
             await self._patch(current, item, {"finalizers": kept or None})
 
-    async def _patch(self, current: JsonObject, item: Item, change: JsonObject) -> None:
+    async def _patch(self, current: JsonObject, item: Item, change: JsonObject) -> bool:
+        """False if somebody else wrote the object meanwhile."""
         version = metadata(current)["resourceVersion"]
         body = {"metadata": {"uid": item.uid, "resourceVersion": version, **change}}
         try:
@@ -258,9 +264,11 @@ class GarbageCollector(Controller):
                 item.resource, item.name, body, namespace=item.namespace or None
             )
         except NotFoundError:
-            return
+            return True
         except ConflictError:
             self.queue.add_after(item.uid, CONFLICT_SECONDS)
+            return False
+        return True
 
 
 def _policy(item: Item) -> str:

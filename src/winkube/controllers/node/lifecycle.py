@@ -10,7 +10,7 @@ from typing import Final
 
 from winkube.aio.supervise import repeat
 from winkube.api.errors import ConflictError, NotFoundError
-from winkube.api.meta import get_condition, name_of, set_condition
+from winkube.api.meta import get_condition, key_of, name_of, set_condition
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.resource import LEASES, NODES, PODS
@@ -18,7 +18,7 @@ from winkube.controllers.controller import Context, Controller
 from winkube.controllers.indexes import NODE, add_node_index
 from winkube.controllers.node.health import Pulse, plan_taints, plan_unknown, pulse_of
 from winkube.controllers.node.patch import NODE_WORKERS
-from winkube.controllers.pods import is_ready, observed
+from winkube.controllers.pods import is_ready, node_of
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 
@@ -34,6 +34,9 @@ class NodeLifecycleController(Controller):
         self._leases = self.informer(LEASES)
         self._pods = self.informer(PODS)
         add_node_index(self._pods)
+        self._pods.on_change(self._pod_changed)
+        # Pods that nobody vouches for, by node: those it had when it went silent, and those it got.
+        self._suspects: dict[str, set[str]] = {}
         self._pulses: dict[str, Pulse] = {}
         self._known: dict[str, JsonObject] = {}
         context.node_patches.take_along(self._untaint)
@@ -52,6 +55,7 @@ class NodeLifecycleController(Controller):
         node = self._nodes.get(key)
         if node is None:
             self._pulses.pop(key, None)
+            self._suspects.pop(key, None)
             self._say_of(self._known.pop(key, None), "RemovingNode", "Removing Node {} from")
             return
         if key not in self._known:
@@ -64,9 +68,20 @@ class NodeLifecycleController(Controller):
         change = self._taint(node)
         if change is not None:
             await self.context.node_patches.patch(key, change)
-        ready = get_condition(node, "Ready")
-        if ready is not None and ready.get("status") != "True":
+        if _is_healthy(node):
+            self._suspects.pop(key, None)
+        elif key in self._suspects:
             await self._mark_pods(key)
+
+    def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        """A pod that comes to a node counts as not ready where nobody vouches for it."""
+        name = node_of(new) if new is not None else ""
+        if not name or (old is not None and node_of(old) == name):
+            return
+        node = self._nodes.get(name)
+        if node is None or not _is_healthy(node):
+            self._suspects.setdefault(name, set()).add(key)
+            self.queue.add(name)
 
     def _taint(self, node: JsonObject) -> JsonObject | None:
         taints = plan_taints(node, self.clock.now(), evict=not self._all_silent())
@@ -78,10 +93,7 @@ class NodeLifecycleController(Controller):
     def _untaint(self, key: str) -> JsonObject | None:
         """What a patch of a healthy node takes along: a new one has a taint that only we remove."""
         node = self._nodes.get(key)
-        ready = get_condition(node, "Ready") if node is not None else None
-        if node is None or ready is None or ready.get("status") != "True":
-            return None
-        return self._taint(node)
+        return self._taint(node) if node is not None and _is_healthy(node) else None
 
     def _say_of(self, node: JsonObject | None, reason: str, what: str) -> None:
         if node is not None:
@@ -99,7 +111,9 @@ class NodeLifecycleController(Controller):
         if known is None or fresh.lease != known.lease or alive:
             self._pulses[key] = fresh
             return False
-        return now - known.at > self.context.config.node_grace_period
+        config, begins = self.context.config, get_condition(node, "Ready") is None
+        grace = config.node_startup_grace_period if begins else config.node_grace_period
+        return now - known.at > grace
 
     def _all_silent(self) -> bool:
         now, grace = self.clock.monotonic(), self.context.config.node_grace_period
@@ -109,24 +123,36 @@ class NodeLifecycleController(Controller):
         conditions = plan_unknown(node, self.clock.now())
         if conditions is None:
             return node
-        self.event(
-            node, "Normal", "NodeNotReady", f"Node {name_of(node)} status is now: NodeNotReady"
-        )
         fresh = {**node, "status": {**(node.get("status") or {}), "conditions": conditions}}
-        return await self.client.update(NODES, fresh, subresource="status")
+        written = await self.client.update(NODES, fresh, subresource="status")
+        if _is_healthy(node):
+            name = name_of(node)
+            self._suspects[name] = {key_of(pod) for pod in self._pods.by_index(NODE, name)}
+            self.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+        return written
 
     async def _mark_pods(self, node: str) -> None:
         """Services stop sending traffic to pods nobody can vouch for."""
-        for pod in self._pods.by_index(NODE, node):
-            if not is_ready(pod):
+        for key in tuple(self._suspects[node]):
+            pod = self._pods.get(key)
+            if pod is None or node_of(pod) != node or not is_ready(pod):
+                self._suspects[node].discard(key)
                 continue
             status = {**pod["status"], "conditions": list(pod["status"].get("conditions") or ())}
             fresh = {**pod, "status": status}
-            condition = observed(pod, {"type": "Ready", "status": "False"})
-            set_condition(fresh, condition, to_rfc3339(self.clock.now()))
+            now = to_rfc3339(self.clock.now())
+            said = {**(get_condition(pod, "Ready") or {}), "status": "False"}
+            set_condition(fresh, {**said, "lastTransitionTime": now}, now)
             self.event(pod, "Warning", "NodeNotReady", "Node is not ready")
             try:
                 await self.client.update(PODS, fresh, subresource="status")
+                self._suspects[node].discard(key)
             except (NotFoundError, ConflictError):
-                # Its own event brings it back if it still matters.
+                # Looked at again when the cache knows what became of it.
                 self.queue.add_after(node, 1.0)
+        if not self._suspects[node]:
+            del self._suspects[node]
+
+
+def _is_healthy(node: JsonObject) -> bool:
+    return (get_condition(node, "Ready") or {}).get("status") == "True"
