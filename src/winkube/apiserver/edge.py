@@ -6,6 +6,7 @@ This is the one place of the API server that catches everything.
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Final, Protocol
 
 from aiohttp import web
@@ -201,7 +202,10 @@ class Edge:
             error.warnings = [warning, *call.warnings] if told else call.warnings
             raise
         finally:
-            self._metrics.count(verb, target, time.perf_counter() - start)
+            # Names that somebody made up are not kept.
+            known = target.subresource in ("", *served.kind.subresources)
+            counted = target if known else replace(target, subresource="")
+            self._metrics.count(verb, counted, time.perf_counter() - start)
         if warning and not response.prepared:
             others = response.headers.popall("Warning", [])
             for header in (warning_header(warning), *others):

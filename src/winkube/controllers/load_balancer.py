@@ -12,6 +12,7 @@ from winkube.base.types import JsonObject
 from winkube.client.resource import NODES, SERVICES
 from winkube.controllers.controller import Context, Controller
 
+_WAITING = "waiting"
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 PortKey = tuple[str, str, int]
@@ -101,6 +102,7 @@ class LoadBalancerController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._services = self.follow(SERVICES)
+        self._services.add_index(_WAITING, _waiting)
         self._services.on_change(self._service_changed)
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
@@ -111,9 +113,8 @@ class LoadBalancerController(Controller):
         """Whoever waits may get what this one gives up."""
         if old is None or _claims(old) <= (_claims(new) if new is not None else set()):
             return
-        for service in self._services.list():
-            if wants_address(service) and not ingress_of(service):
-                self.queue.add(key_of(service))
+        for service in self._services.by_index(_WAITING, _WAITING):
+            self.queue.add(key_of(service))
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         before = node_addresses([old] if old else [])
@@ -159,6 +160,10 @@ class LoadBalancerController(Controller):
         if not entries:
             status["loadBalancer"] = {}
         await self.client.update(SERVICES, {**service, "status": status}, subresource="status")
+
+
+def _waiting(service: JsonObject) -> tuple[str, ...]:
+    return (_WAITING,) if wants_address(service) and not ingress_of(service) else ()
 
 
 def _claims(service: JsonObject, given: str = "") -> set[PortKey]:

@@ -392,3 +392,12 @@ def test_connections_of_the_unknown_are_not_kept(server: Any) -> None:
             assert answer.headers["Connection"] == "close"
         finally:
             connection.close()
+
+
+def test_names_that_somebody_made_up_are_not_kept_in_metrics(api: Any, space: str) -> None:
+    root = f"/api/v1/namespaces/{space}/pods/p"
+    for number in range(3):
+        assert api("GET", f"{root}/made-up-{number}").status == 404
+    shown = api("GET", "/metrics").body
+    assert b"made-up" not in shown
+    assert b'resource="pods"' in shown

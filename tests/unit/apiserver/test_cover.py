@@ -101,3 +101,12 @@ def test_rules_of_a_billion_rights_are_judged_as_a_whole() -> None:
     )
     with pytest.raises(TooManyRightsError):
         missing_rights(_owned(_rule("get", "pods")), [_rule(words, words, words)])
+
+
+def test_many_rules_are_not_all_compared_with_many_others() -> None:
+    held = [_rule("get", "secrets", names=f"s-{number}") for number in range(3000)]
+    wanted = [_rule("get", "pods", names=f"p-{number}") for number in range(3000)]
+    owned = _owned(*held, _rule("get", "pods"))
+    with pytest.raises(TooManyRightsError):
+        missing_rights(owned, wanted)
+    assert missing_rights(owned, wanted[:50]) == []

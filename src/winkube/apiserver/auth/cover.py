@@ -16,6 +16,8 @@ from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 
 MOST_BOXES: Final = 5000
+MOST_COMPARED: Final = 200_000
+_TOO_MANY: Final = "the rules are too many to compare with those held"
 _ALL: Final = "*"
 _RESOURCE_SIDES: Final = ("verbs", "groups", "resources", "names")
 _PATH_SIDES: Final = ("verbs", "paths")
@@ -89,17 +91,21 @@ def missing_rights(owned: Rules, wanted: Iterable[JsonObject]) -> list[Box]:
     rules = [_Owned(rule) for rule in (*owned.resources, *owned.paths)]
     waiting = [box for rule in wanted for box in _boxes(rule)]
     missing: list[Box] = []
-    looked = 0
+    looked = compared = 0
     while waiting:
         box = waiting.pop()
         looked += 1
-        if any(rule.covers(box) for rule in rules):
+        number = next((at for at, rule in enumerate(rules, 1) if rule.covers(box)), 0)
+        compared += number or len(rules)
+        if compared > MOST_COMPARED:
+            raise TooManyRightsError(_TOO_MANY)
+        if number:
             continue
         halves = box.halves()
         if halves is None:
             missing.append(box)
         elif looked > MOST_BOXES:
-            raise TooManyRightsError("the rules are too many to compare with those held")
+            raise TooManyRightsError(_TOO_MANY)
         else:
             waiting.extend(reversed(halves))
     return _joined(missing)
