@@ -6,6 +6,7 @@ looks at every single right instead (k8s.io/component-helpers: auth/rbac/validat
 list of long lists makes billions of: so the work is bounded here, and what takes longer is refused.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,7 +17,7 @@ from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 
 MOST_BOXES: Final = 5000
-MOST_COMPARED: Final = 200_000
+MOST_COMPARED: Final = 50_000
 _TOO_MANY: Final = "the rules are too many to compare with those held"
 _ALL: Final = "*"
 _RESOURCE_SIDES: Final = ("verbs", "groups", "resources", "names")
@@ -82,24 +83,50 @@ class _Owned:
         return resource in self._resources or (bool(slash) and f"*/{part}" in self._resources)
 
 
+class _AllOwned:
+    """Found by what they are about: a rule that does not name the first resource covers no box."""
+
+    def __init__(self, rules: Iterable[JsonObject]) -> None:
+        self._by_resource: dict[str, list[_Owned]] = {}
+        self._of_paths: list[_Owned] = []
+        for rule in rules:
+            owned = _Owned(rule)
+            if rule.get("nonResourceURLs"):
+                self._of_paths.append(owned)
+            for resource in set(rule.get("resources") or ()):
+                self._by_resource.setdefault(resource, []).append(owned)
+
+    def near(self, box: Box) -> Iterator[_Owned]:
+        if box.paths:
+            return iter(self._of_paths)
+        first = box.resources[0]
+        _, slash, part = first.partition("/")
+        names = dict.fromkeys((_ALL, first, f"*/{part}" if slash else first))
+        return itertools.chain.from_iterable(self._by_resource.get(each, ()) for each in names)
+
+
 class TooManyRightsError(WinkubeError):
     """More than can be looked at."""
 
 
 def missing_rights(owned: Rules, wanted: Iterable[JsonObject]) -> list[Box]:
     """What ``wanted`` would grant that ``owned`` does not hold; empty when it holds it all."""
-    rules = [_Owned(rule) for rule in (*owned.resources, *owned.paths)]
+    rules = _AllOwned((*owned.resources, *owned.paths))
     waiting = [box for rule in wanted for box in _boxes(rule)]
     missing: list[Box] = []
     looked = compared = 0
     while waiting:
         box = waiting.pop()
         looked += 1
-        number = next((at for at, rule in enumerate(rules, 1) if rule.covers(box)), 0)
-        compared += number or len(rules)
+        covered = False
+        for rule in rules.near(box):
+            compared += 1
+            covered = rule.covers(box)
+            if covered:
+                break
         if compared > MOST_COMPARED:
             raise TooManyRightsError(_TOO_MANY)
-        if number:
+        if covered:
             continue
         halves = box.halves()
         if halves is None:
