@@ -33,8 +33,8 @@ class Keys:
             self.service_account.write_bytes(key)
 
     def issue(self, user: str, groups: tuple[str, ...] = ()) -> Pair:
-        """A client certificate for ``user``, made on first use."""
-        files = self._pair(user.replace(":", "-"))
+        """A client certificate for ``user`` as a member of these groups, made on first use."""
+        files = self._pair("-".join((user, *groups)).replace(":", "-"))
         authority = Authority.ensure(self.folder, SystemClock())
         authority.ensure_pair(files, Identity(files.cert.stem, user, groups))
         return files

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-import logging
 import signal
 import socket
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvloop
 
 from winkube.base.collector import tune_collector
+from winkube.base.log import configure
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.testing.keys import Keys
@@ -135,7 +135,7 @@ async def _until_told(work: Coroutine[Any, Any, None]) -> None:
 
 def main() -> None:
     part, folder, port, *more = sys.argv[1:]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    configure()
     tune_collector()
     uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port), *more)))
 

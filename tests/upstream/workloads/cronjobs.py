@@ -84,6 +84,14 @@ def one_run(made: Json, *, days: int = 0, until_job: Test = job_over) -> list[St
     ]
 
 
+def is_running(obj: Json) -> bool:
+    return bool(obj["status"].get("ready") == 1)
+
+
+def is_about_cron(event: Json) -> bool:
+    return bool(event["involvedObject"]["kind"] == "CronJob")
+
+
 def no_job_left() -> Step:
     return until("CronJob", "web", lambda o: not o["status"].get("active"))
 
@@ -109,13 +117,46 @@ SCENARIOS = [
         [
             *one_run(
                 cron(concurrencyPolicy="Forbid", notes=LONG),
-                until_job=lambda o: o["status"].get("ready") == 1,
+                until_job=is_running,
             ),
             due_again(),
             count("Event", 1, lambda o: o["reason"] == "JobAlreadyActive"),
             stop(),
         ],
         ignore=("#JobAlreadyActive",),
+    ),
+    Scenario(
+        "cron: replace",
+        [
+            *one_run(cron(concurrencyPolicy="Replace", notes=LONG), until_job=is_running),
+            due_again(),
+            count("Event", 2, lambda o: o["reason"] == "SuccessfulCreate" and is_about_cron(o)),
+            count("Job", 1, is_running),
+            count("Pod", 1),
+            stop(),
+        ],
+    ),
+    Scenario(
+        "cron: allow",
+        [
+            *one_run(cron(notes=LONG), until_job=is_running),
+            due_again(),
+            count("Job", 2, is_running),
+            until("CronJob", "web", lambda o: len(o["status"].get("active") or ()) == 2),
+            stop(),
+        ],
+    ),
+    Scenario(
+        "cron: history",
+        [
+            *one_run(cron(successfulJobsHistoryLimit=1)),
+            no_job_left(),
+            due_again(),
+            count("Event", 2, lambda o: o["reason"] == "SawCompletedJob"),
+            count("Job", 1, job_over),
+            count("Pod", 1),
+            stop(),
+        ],
     ),
     Scenario(
         "cron: too many missed",

@@ -35,6 +35,15 @@ def known(name: str) -> Step:
     return until("PersistentVolume", name, lambda o: o["status"]["phase"] == "Available")
 
 
+EPHEMERAL: Json = {
+    "name": "v",
+    "ephemeral": {
+        "volumeClaimTemplate": {
+            "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
+            "spec": claim("", storageClassName="static-{ns}")["spec"],
+        }
+    },
+}
 SCENARIOS = [
     Scenario(
         "volume: static",
@@ -140,6 +149,31 @@ SCENARIOS = [
             until("PersistentVolume", "{ns}-a", lambda o: o["status"]["phase"] == "Released"),
         ],
         also=("PersistentVolume",),
+    ),
+    Scenario(
+        "volume: of one pod",
+        [
+            make(volume("{ns}-a")),
+            known("{ns}-a"),
+            make(pod("a", volumes=[EPHEMERAL])),
+            count("Pod", 1, is_ready),
+            look("in use"),
+            remove("Pod", "a"),
+            gone("PersistentVolumeClaim", "a-v"),
+            until("PersistentVolume", "{ns}-a", lambda o: o["status"]["phase"] == "Released"),
+        ],
+        also=("PersistentVolume",),
+        ignore=("Event.FailedScheduling",),
+    ),
+    Scenario(
+        "volume: of one pod, but the claim is another's",
+        [
+            make(claim("a-v", storageClassName="static-{ns}")),
+            pause(1),
+            make(pod("a", volumes=[EPHEMERAL])),
+            count("Event", 1, lambda o: o["reason"] == "FailedScheduling"),
+        ],
+        ignore=("#FailedBinding", "#ProvisioningFailed"),
     ),
     Scenario(
         "volume: protection",
