@@ -175,9 +175,6 @@ class Book:
         self._renderings: dict[str, Rendering] = {}
         self._claims: dict[tuple[str, str], dict[str, str]] = {}
 
-    def identities(self) -> set[str]:
-        return set(self._renderings)
-
     def update(self, wanted: Mapping[str, Rendering]) -> list[str]:
         """Record these ports (NOTHING forgets one) and return the commands that make it true."""
         changes = []

@@ -35,9 +35,5 @@ class ClusterEvent:
         return bool(self.node)
 
     @property
-    def is_pod(self) -> bool:
-        return self.old_pod is not None or self.new_pod is not None
-
-    @property
     def is_deletion(self) -> bool:
         return self.old_pod is not None and self.new_pod is None
