@@ -5,6 +5,8 @@ from typing import Any, Final
 from winkube.api.decode import clone
 from winkube.api.defaulting.core import default_claim
 from winkube.api.defaulting.pod import default_template
+from winkube.api.errors import UndecodableError
+from winkube.api.go.number import NumberError, parse_int
 from winkube.api.meta import metadata
 from winkube.base.types import JsonObject
 
@@ -50,7 +52,16 @@ def default_daemon_set(obj: JsonObject) -> None:
     _fill(spec, revisionHistoryLimit=10)
     default_template(spec.get("template"))
     notes = obj.setdefault("metadata", {}).get("annotations") or {}
+    _check_count(notes.get(TEMPLATE_GENERATION, "0"))
     obj["metadata"]["annotations"] = {TEMPLATE_GENERATION: "0", **notes}
+
+
+def _check_count(text: str) -> None:
+    """Upstream reads it into a field of its own: what is no number is no DaemonSet."""
+    try:
+        parse_int(text)
+    except NumberError as error:
+        raise UndecodableError("DaemonSet", "v1", f"strconv.ParseInt: {error}") from error
 
 
 def default_stateful_set(obj: JsonObject) -> None:

@@ -4,11 +4,10 @@ Upstream's strategies (k8s.io/kubernetes: pkg/registry/*/*/strategy.go) as data 
 """
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from winkube.api.defaulting.core import pair_sources
-from winkube.api.go.number import NumberError, parse_int
 from winkube.api.kinds import Kind
 from winkube.api.qos import qos_class
 from winkube.apiserver.aggregation.local import local_condition
@@ -179,21 +178,13 @@ def label_job(obj: JsonObject, _: JsonObject) -> None:
 def _count_template(new: JsonObject, old: JsonObject | None) -> None:
     """Clients of long ago know a daemon set's revisions by this count; nobody may set it."""
     annotations = new["metadata"].get("annotations") or {}
-    if old is None:
-        count = _generation(annotations)
-    else:
-        count = _generation(old["metadata"].get("annotations") or {})
-        if _template(new) != _template(old):
-            count += 1
+    before = annotations if old is None else old["metadata"].get("annotations") or {}
+    # It is a number: no other text is accepted.
+    count = int(before.get(_TEMPLATE_GENERATION, "0"))
+    if old is not None and _template(new) != _template(old):
+        count += 1
     annotations[_TEMPLATE_GENERATION] = str(max(1, count))
     new["metadata"]["annotations"] = annotations
-
-
-def _generation(annotations: Mapping[str, str]) -> int:
-    try:
-        return parse_int(annotations.get(_TEMPLATE_GENERATION, "0"))
-    except NumberError:
-        return 0
 
 
 def _template(obj: JsonObject) -> JsonObject | None:

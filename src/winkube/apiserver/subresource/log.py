@@ -44,7 +44,7 @@ class Log:
 
 
 def _check(call: Call) -> None:
-    numbers = {field: parse_int(call.query[field]) for field in _SMALLEST if call.query.get(field)}
+    numbers = {field: parse_int(call.query[field]) for field in _SMALLEST if field in call.query}
     since = call.query.get("sinceTime")
     if since and not is_time(since):
         layout = "2006-01-02T15:04:05Z07:00"
