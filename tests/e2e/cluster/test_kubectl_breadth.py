@@ -149,7 +149,25 @@ def write_files(folder: Path, minor: int) -> None:
     (folder / "kustomized").mkdir()
     (folder / "kustomized" / "kustomization.yaml").write_text("resources: [c.yaml]\nnamePrefix: k-")
     (folder / "kustomized" / "c.yaml").write_text(config_map("c"))
+    (folder / "iis.yaml").write_text(windows_deployment("one"))
+    (folder / "iis-changed.yaml").write_text(windows_deployment("two"))
     write_keys(folder, f"breadth-{minor}")
+
+
+def windows_deployment(which: str) -> str:
+    image = f"{WORDS['servercore'].partition(':')[0]}/iis:windowsservercore-ltsc2019"
+    container = {"name": "iis", "image": image, "env": [{"name": "WHICH", "value": which}]}
+    # Old pods are gone at once: exec of a Deployment would choose one that is about to end.
+    spec = {
+        "terminationGracePeriodSeconds": 0,
+        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "containers": [container],
+    }
+    labels = {"app": "iis"}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    deployment = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "iis"}}
+    return json.dumps({**made, "spec": deployment})
 
 
 def write_role(folder: Path, namespace: str) -> None:
@@ -216,6 +234,15 @@ def test_edit_writes_back_what_the_editor_leaves(desk: Desk) -> None:
         done = run(desk.argv("edit configmap edited"), environment, check=False)
         assert expected in done.stdout + done.stderr
     assert desk("get cm edited -o jsonpath={.data.key}").stdout == "after"
+
+
+def test_edit_changes_a_windows_deployment(desk: Desk) -> None:
+    desk.prepare("iis")
+    environment = {**desk.cluster.environment(), "KUBE_EDITOR": "sed -i 's/value: one/value: two/'"}
+    run(desk.argv("edit deploy iis"), environment)
+    assert desk("rollout status deploy/iis --timeout=90s").returncode == 0
+    said = eventually(lambda: desk("exec deploy/iis -- cmd /c echo %WHICH%").stdout)
+    assert said.strip() == "two"
 
 
 def test_ports_of_deployments_and_services_are_forwarded(desk: Desk) -> None:
