@@ -28,6 +28,7 @@ from winkube.apiserver.registry.accept import PatchNotes, accept
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.registry.turns import ATTEMPTS
 from winkube.apiserver.registry.update import (
+    STATUS,
     WHOLE,
     ModifiedError,
     Part,
@@ -156,7 +157,7 @@ async def patch(
             old = await registry.work(options, served_form, served, item)
             options.warnings.clear()
             new = await registry.work(
-                options, _made, registry, served, Read(item, old), wanted, options
+                options, _made, registry, served, Read(item, old), wanted, options, part
             )
             require_place(new, place)
             try:
@@ -168,10 +169,15 @@ async def patch(
 
 
 def _made(
-    registry: Registry, served: Served, found: Read, wanted: Patch, options: WriteOptions
+    registry: Registry,
+    served: Served,
+    found: Read,
+    wanted: Patch,
+    options: WriteOptions,
+    part: Part,
 ) -> JsonObject:
     """What the patch makes of an object; of a report, nothing else is copied or looked at."""
-    if not wanted.is_report(served.kind, found.obj):
+    if part is not STATUS or not wanted.is_report(served.kind, found.obj):
         return patched(registry, served.kind, served_form(served, found.item), wanted, options)
     old = found.obj
     kept = {"metadata": _copied(old["metadata"]), "spec": old["spec"]}
