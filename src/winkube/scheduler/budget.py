@@ -59,7 +59,8 @@ class Budgets:
             if len(self._kept) > REMEMBERED:
                 self._kept.clear()
             self._kept[alike] = found
-        return [each for each in found if pod.name not in each.disrupted]
+        name = pod.name
+        return [each for each in found if not each.disrupted or name not in each.disrupted]
 
 
 class BudgetCache:

@@ -7,7 +7,6 @@ the pod still fits; who cannot come back is a victim. The picture is unchanged a
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -196,13 +195,16 @@ def _by_budget(pods: list[PodInfo], budgets: Budgets) -> tuple[list[PodInfo], li
     """Those whose going would violate a budget, and the rest, each in the order given."""
     if not budgets:
         return [], pods
-    gone: Counter[Budget] = Counter()
+    gone: dict[Budget, int] = {}
     violating: list[PodInfo] = []
     others: list[PodInfo] = []
+    most = len(pods)
     for pod in pods:
         violated = False
         for budget in budgets.about(pod):
-            gone[budget] += 1
-            violated |= gone[budget] > budget.allowed
+            # One that lets all of them go needs no count.
+            if budget.allowed < most:
+                count = gone[budget] = gone.get(budget, 0) + 1
+                violated = violated or count > budget.allowed
         (violating if violated else others).append(pod)
     return violating, others
