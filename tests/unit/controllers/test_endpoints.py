@@ -4,12 +4,12 @@ import pytest
 from tests.unit.controllers.stage import controlling, make_context
 
 from winkube.base.types import JsonObject
-from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, PODS, SERVICES
+from winkube.client.resource import ENDPOINTS, ENDPOINTSLICES, NODES, PODS, SERVICES
 from winkube.controllers.config import ControllerConfig
 from winkube.controllers.endpoints.backend import backends, pod_address, resolve_ports
 from winkube.controllers.endpoints.legacy import EndpointsController, plan_subsets, truncate
 from winkube.controllers.endpoints.mirror import is_mirrored, plan_mirror
-from winkube.controllers.endpoints.slice import EndpointSliceController
+from winkube.controllers.endpoints.slice import ZONE, EndpointSliceController
 from winkube.controllers.endpoints.slice_plan import SlicePlan, plan_slices
 from winkube.controllers.manager import ControllerManager
 from winkube.testing.fake_api import FakeApi
@@ -432,3 +432,22 @@ async def test_many_changes_are_compared_with_many_services_together(kinds: int)
     assert Asked.times <= 200
     # With too many different pods to compare with, all services are looked at.
     assert len(subject.queue) == (199 if kinds == 1 else 200)
+
+
+async def test_endpoints_are_in_the_zone_that_their_node_is_in_now() -> None:
+    api = FakeApi()
+    api.seed(SERVICES, service())
+    api.seed(NODES, {"metadata": {"name": "n", "labels": {ZONE: "east"}}})
+    selected = pod(1)
+    selected["metadata"]["labels"] = {"app": "web"}
+    api.seed(PODS, selected)
+
+    def zones() -> list[str]:
+        found = [each for slice_ in api.all(ENDPOINTSLICES) for each in slice_["endpoints"]]
+        return [each.get("zone", "") for each in found]
+
+    async with controlling(EndpointSliceController(make_context(api))):
+        await eventually(lambda: zones() == ["east"])
+        await api.patch(NODES, "n", {"metadata": {"labels": {ZONE: "west"}}})
+        await api.patch(PODS, "p001", {"status": {"podIP": "10.244.9.9"}}, subresource="status")
+        await eventually(lambda: zones() == ["west"])

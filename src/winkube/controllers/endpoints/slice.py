@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from winkube.api.errors import AlreadyExistsError, ApiError
-from winkube.api.meta import is_deleting, key_of, labels_of, name_of, namespace_of
+from winkube.api.meta import is_deleting, key_of, labels_of, namespace_of
 from winkube.base.types import JsonObject
 from winkube.client.errors import TransportError
 from winkube.client.resource import ENDPOINTSLICES, NODES, PODS, SERVICES
@@ -95,7 +95,9 @@ class EndpointSliceController(ServiceFollower):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._nodes = self.informer(NODES)
+        # The zone of each node: every service asks for all of them.
+        self._zones: dict[str, str] = {}
+        self.informer(NODES).on_change(self._node_changed)
         self._slices = self.informer(ENDPOINTSLICES)
         self._slices.add_index(SERVICE, _service_of)
         self._slices.on_change(self._slice_changed)
@@ -123,17 +125,21 @@ class EndpointSliceController(ServiceFollower):
             return
         pods = selected_pods(self.pods, service)
         when = self.triggers.look(service, pods)
-        zones = self._zones()
         wanted = families(service)
         stale = tuple(each for each in existing if each["addressType"] not in wanted)
         await self._apply(key, SlicePlan(delete=stale), when)
         for family in wanted:
             of_family = [each for each in existing if each["addressType"] == family]
             found = backends(service, pods, family)
-            await self._apply(key, plan_slices(service, family, found, of_family, zones), when)
+            await self._apply(
+                key, plan_slices(service, family, found, of_family, self._zones), when
+            )
 
-    def _zones(self) -> dict[str, str]:
-        return {name_of(node): labels_of(node).get(ZONE, "") for node in self._nodes.list()}
+    def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
+        if new is None:
+            self._zones.pop(key, None)
+        else:
+            self._zones[key] = labels_of(new).get(ZONE, "")
 
     async def _apply(self, key: str, plan: SlicePlan, when: str) -> None:
         for slice_ in plan.create:
