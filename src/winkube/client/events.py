@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
+from winkube.aio.fair import FairQueue
 from winkube.api.errors import ApiError, NotFoundError
 from winkube.base.clock import Clock, SystemClock, to_rfc3339
 from winkube.base.types import JsonObject
@@ -20,6 +21,8 @@ from winkube.client.resource import EVENTS
 from winkube.client.rest import ApiClient
 
 QUEUE_LIMIT: Final = 10_000
+# Of these, how many may be about one namespace.
+FLOW_LIMIT: Final = 5_000
 REMEMBERED: Final = 4096
 BURST: Final = 25.0
 REFILL_PER_SECOND: Final = 1 / 300
@@ -68,7 +71,11 @@ class EventRecorder:
         self._component = component
         self._host = host
         self._clock: Clock = clock or SystemClock()
-        self._queue: asyncio.Queue[tuple[_Occurrence, float]] = asyncio.Queue(QUEUE_LIMIT)
+        # Namespaces take turns: what happens to thousands of objects hides nobody else's.
+        self._queue: FairQueue[str, tuple[_Occurrence, float]] = FairQueue()
+        self._unwritten = 0
+        self._all_written = asyncio.Event()
+        self._all_written.set()
         self._seen: OrderedDict[_Occurrence, _Seen] = OrderedDict()
         self._buckets: OrderedDict[tuple[tuple[str, str], ...], _Bucket] = OrderedDict()
         self._similar: OrderedDict[_Occurrence, _Similar] = OrderedDict()
@@ -88,10 +95,13 @@ class EventRecorder:
         occurrence = _Occurrence(_reference(obj), type, reason, message[:MESSAGE_LIMIT], said_by)
         if not self._admit(occurrence.involved):
             return
-        try:
-            self._queue.put_nowait((occurrence, self._clock.now()))
-        except asyncio.QueueFull:
+        namespace = dict(occurrence.involved).get("namespace", "")
+        if self._queue.length(namespace) >= FLOW_LIMIT or len(self._queue) >= QUEUE_LIMIT:
             log.debug("event dropped", extra={"reason": reason})
+            return
+        self._queue.put(namespace, (occurrence, self._clock.now()))
+        self._unwritten += 1
+        self._all_written.clear()
 
     async def run(self) -> None:
         while True:
@@ -102,11 +112,13 @@ class EventRecorder:
                 # Events are best effort: a namespace that ends refuses them, and that is fine.
                 log.debug("event not written", extra={"error": str(error)})
             finally:
-                self._queue.task_done()
+                self._unwritten -= 1
+                if not self._unwritten:
+                    self._all_written.set()
 
     async def flush(self) -> None:
         """Wait until everything recorded so far was handed to the server."""
-        await self._queue.join()
+        await self._all_written.wait()
 
     def _admit(self, involved: tuple[tuple[str, str], ...]) -> bool:
         now = self._clock.monotonic()

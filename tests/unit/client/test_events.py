@@ -1,5 +1,5 @@
 from winkube.base.types import JsonObject
-from winkube.client.events import BURST, SIMILAR_LIMIT, EventRecorder
+from winkube.client.events import BURST, FLOW_LIMIT, QUEUE_LIMIT, SIMILAR_LIMIT, EventRecorder
 from winkube.client.resource import EVENTS, PODS
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.fake_clock import FakeClock
@@ -64,3 +64,23 @@ async def test_many_events_that_differ_in_words_only_are_combined() -> None:
     assert said["(combined from similar events): 11"] == 3
     assert len(said) == SIMILAR_LIMIT + 1
     assert said["on its own"] == 1
+
+
+async def test_events_about_thousands_of_objects_hide_nobody_elses() -> None:
+    api = FakeApi()
+    recorder = EventRecorder(api, "x", clock=FakeClock())
+
+    def pod(namespace: str, name: str) -> JsonObject:
+        return {"metadata": {"namespace": namespace, "name": name, "uid": name}}
+
+    for number in range(QUEUE_LIMIT + 100):
+        recorder.record(pod("flood", f"p-{number}"), "Normal", "R", "m")
+    recorder.record(pod("shop", "p"), "Normal", "R", "m")
+
+    def about() -> list[str]:
+        return [event["involvedObject"]["namespace"] for event in api.all(EVENTS)]
+
+    async with running(recorder.run()):
+        await recorder.flush()
+    assert about().index("shop") <= 1
+    assert about().count("flood") == FLOW_LIMIT
