@@ -67,7 +67,8 @@ class NodeRestriction:
             _check_mirror(request, request.obj or {}, node)
             self._check_owner(request, request.obj or {}, node)
         elif request.old is not None:
-            _check_bound(request, request.old, node)
+            only = "update pod status for" if request.operation == "UPDATE" else "delete"
+            _check_bound(request.name, request.old, f'node "{node}" can only {only}', node)
             _check_status(request, request.old, node)
 
     def _check_owner(self, request: Admission, pod: JsonObject, node: str) -> None:
@@ -145,7 +146,7 @@ def _check_mirror(request: Admission, pod: JsonObject, node: str) -> None:
             request,
             f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods',
         )
-    _check_bound(request, pod, node)
+    _check_bound(request.name, pod, f'node "{node}" can only create', node)
     named = sorted({plural for plural, _ in references_of(pod)})
     if (pod.get("spec") or {}).get("resourceClaims"):
         named.append("resourceclaims")
@@ -179,12 +180,17 @@ def _check_status(request: Admission, old: JsonObject, node: str) -> None:
             raise _refused(request, f'node "{node}" cannot update {title}')
 
 
-def _check_bound(request: Admission, pod: JsonObject, node: str) -> None:
-    bound = (pod.get("spec") or {}).get("nodeName", "")
-    if bound != node:
-        raise _refused(
-            request, f'node "{node}" can only change pods with spec.nodeName set to itself'
-        )
+def check_eviction(user: User, name: str, pod: JsonObject | None) -> None:
+    """An eviction is not kept, and no step of admission sees it: who carries it out asks here."""
+    node = node_of(user)
+    if pod is None:
+        raise NotFoundError.of("pod", name)  # a word of upstream's caches, not of its server
+    _check_bound(name, pod, f"node {node} can only evict", node)
+
+
+def _check_bound(name: str, pod: JsonObject, only: str, node: str) -> None:
+    if (pod.get("spec") or {}).get("nodeName", "") != node:
+        raise _forbidden("pods", name, f"{only} pods with spec.nodeName set to itself")
 
 
 def _refused(request: Admission, cause: str) -> ForbiddenError:

@@ -14,9 +14,10 @@ from winkube.api.meta import labels_of
 from winkube.api.selector.fields import parse_field_selector
 from winkube.api.volumes import LOCAL_PATH_NODE
 from winkube.apiserver.auth.authz import Attributes, Decision, Rules
+from winkube.apiserver.auth.node_verdict import NO, YES, only_get, only_read, refuse, related
 from winkube.apiserver.auth.rbac import rule_allows
 from winkube.apiserver.auth.references import ACCOUNT, CLAIM, CONFIG_MAP, SECRET, references_of
-from winkube.apiserver.auth.user import User, node_of
+from winkube.apiserver.auth.user import User, is_node, node_of
 from winkube.apiserver.followed import Followed
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Resources, Served
@@ -24,7 +25,7 @@ from winkube.base.types import JsonObject
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 _READ: Final = ["get", "list", "watch"]
-_OUTSIDE: Final = "no relationship found between node '{node}' and this object"
+_OWNED: Final = ("get", "create", "update", "patch", "delete")
 
 References = frozenset[tuple[str, str]]
 
@@ -58,66 +59,98 @@ class NodeAuthorizer:
         self._pods = resources.core("pods")
         self._volumes = resources.core("persistentvolumes")
         self._bound = BoundPods(self._pods)
-        # By group and resource: whether the object has to do with the node.
-        self._questions: dict[tuple[str, str], Callable[[str, Attributes], bool]] = {
-            ("coordination.k8s.io", "leases"): _is_own_lease,
-            ("storage.k8s.io", "csinodes"): _is_named_alike,
-            ("", "nodes"): lambda node, asked: asked.verb in _READ and asked.name == node,
-            ("", "pods"): self._may_see_pod,
-            ("", "pods/eviction"): self._may_evict,
-            ("", "persistentvolumes"): self._may_use_volume,
-            ("", "serviceaccounts/token"): self._may_ask_token,
-            **{("", plural): self._may_read for plural in (SECRET, CONFIG_MAP, CLAIM)},
+        # By group and resource: who is asked instead of the rules.
+        self._questions: dict[tuple[str, str], Callable[[str, Attributes], Decision]] = {
+            ("coordination.k8s.io", "leases"): _lease,
+            ("storage.k8s.io", "csinodes"): _csi_node,
+            ("storage.k8s.io", "volumeattachments"): _untold,
+            ("resource.k8s.io", "resourceclaims"): _untold,
+            ("", "nodes"): _node,
+            ("", "pods"): self._pod,
+            ("", "persistentvolumes"): self._volume,
+            ("", "serviceaccounts"): self._account,
+            ("", CLAIM): self._claim,
+            ("", SECRET): self._read,
+            ("", CONFIG_MAP): self._read,
         }
 
     def authorize(self, attributes: Attributes) -> Decision:
+        if not is_node(attributes.user) or attributes.path:
+            return NO
         node = node_of(attributes.user)
-        if not node or attributes.path:
-            return Decision(allowed=False)
-        if any(rule_allows(rule, attributes) for rule in NODE_RULES):
-            return Decision(allowed=True)
-        allowed = self._by_relation(node, attributes)
-        return Decision(allowed, "" if allowed else _OUTSIDE.format(node=node))
+        if not node:
+            return refuse(f'unknown node for user "{attributes.user.name}"')
+        question = self._questions.get((attributes.group, attributes.resource))
+        if question is not None:
+            return question(node, attributes)
+        return Decision(any(rule_allows(rule, attributes) for rule in NODE_RULES))
 
     def rules(self, user: User, namespace: str) -> Rules:
         return Rules(list(NODE_RULES) if node_of(user) else [], [])
 
-    def _by_relation(self, node: str, asked: Attributes) -> bool:
-        question = self._questions.get((asked.group, asked.full_resource))
-        return question is not None and question(node, asked)
+    def _read(self, node: str, asked: Attributes) -> Decision:
+        problem = only_read(asked)
+        if problem:
+            return refuse(problem)
+        return related(node, asked, self._is_referred(node, asked, asked.resource))
 
-    def _may_see_pod(self, node: str, asked: Attributes) -> bool:
-        if asked.verb == "get":
-            return self._is_bound(node, asked)
-        return asked.verb in _READ and _selected(asked, self._pods, "spec.nodeName") == node
+    def _claim(self, node: str, asked: Attributes) -> Decision:
+        if asked.subresource == "status":
+            writes = asked.verb in ("update", "patch")
+            problem = "" if writes else "can only get/update/patch this type"
+        else:
+            problem = only_get(asked)
+        if problem:
+            return refuse(problem)
+        return related(node, asked, self._is_referred(node, asked, CLAIM))
 
-    def _may_evict(self, node: str, asked: Attributes) -> bool:
-        return asked.verb == "create" and self._is_bound(node, asked)
+    def _account(self, node: str, asked: Attributes) -> Decision:
+        """Credential providers of its kubelet read the accounts, its pods have their tokens."""
+        if asked.verb == "get" and not asked.subresource:
+            problem = only_read(asked)
+        elif asked.verb != "create" or not asked.name:
+            problem = "can only create tokens for individual service accounts"
+        elif asked.subresource != "token":
+            problem = "can only create token subresource of serviceaccount"
+        else:
+            problem = ""
+        if problem:
+            return refuse(problem)
+        return related(node, asked, self._is_referred(node, asked, ACCOUNT))
+
+    def _pod(self, node: str, asked: Attributes) -> Decision:
+        part = asked.full_resource
+        if any(rule_allows(rule, asked) for rule in NODE_RULES):
+            return YES
+        if part == "pods/eviction" and asked.verb == "create":
+            return YES  # NodeRestriction sees whose pod it is
+        if part != "pods" or asked.verb not in _READ:
+            return NO
+        if asked.verb != "get" and not asked.name:
+            if _selected(asked, self._pods, "spec.nodeName") == node:
+                return YES
+            return refuse("can only list/watch pods with spec.nodeName field selector")
+        return related(node, asked, self._is_bound(node, asked))
 
     def _is_bound(self, node: str, asked: Attributes) -> bool:
         item = self._pods.cache.get(self._pods.key(asked.namespace, asked.name))
         return item is not None and _node_name(item) == node
 
-    def _may_use_volume(self, node: str, asked: Attributes) -> bool:
+    def _volume(self, node: str, asked: Attributes) -> Decision:
         """Read what its pods claim, and end the volumes that are folders of the node."""
-        if asked.verb in ("list", "watch"):
-            return True
+        if asked.verb in ("list", "watch") and not asked.subresource:
+            return YES
         item = self._volumes.cache.get(self._volumes.key("", asked.name))
-        if item is None:
-            return False
-        volume = item.load()
-        if labels_of(volume).get(LOCAL_PATH_NODE) == node:
-            return asked.verb in ("get", "update", "patch")
+        volume = {} if item is None else item.load()
+        if item is not None and labels_of(volume).get(LOCAL_PATH_NODE) == node:
+            return Decision(asked.verb in ("get", "update", "patch"))
+        problem = only_get(asked)
+        if problem:
+            return refuse(problem)
         claim = (volume.get("spec") or {}).get("claimRef") or {}
         wanted = (CLAIM, claim.get("name", ""))
         pods = self._pods_of(node, claim.get("namespace", ""))
-        return asked.verb == "get" and any(wanted in found for found in pods)
-
-    def _may_ask_token(self, node: str, asked: Attributes) -> bool:
-        return asked.verb == "create" and self._is_referred(node, asked, ACCOUNT)
-
-    def _may_read(self, node: str, asked: Attributes) -> bool:
-        return asked.verb in _READ and self._is_referred(node, asked, asked.resource)
+        return related(node, asked, any(wanted in found for found in pods))
 
     def _is_referred(self, node: str, asked: Attributes, plural: str) -> bool:
         wanted = (plural, asked.name)
@@ -168,16 +201,42 @@ def _node_name(item: Item) -> str:
     return str((item.view.get("spec") or {}).get("nodeName") or "")
 
 
-def _is_own_lease(node: str, asked: Attributes) -> bool:
-    if asked.full_resource != "leases" or asked.namespace != LEASE_NAMESPACE:
-        return False
-    if asked.verb == "create":
-        return True  # the name is in the body: NodeRestriction compares it
-    return asked.verb in ("get", "update", "patch", "delete") and asked.name == node
+def _lease(node: str, asked: Attributes) -> Decision:
+    if asked.verb not in _OWNED:
+        return refuse("can only get, create, update, patch, or delete a node lease")
+    if asked.namespace != LEASE_NAMESPACE:
+        return refuse(f'can only access leases in the "{LEASE_NAMESPACE}" system namespace')
+    # The name of what is made is in the body: NodeRestriction compares it.
+    if asked.verb != "create" and asked.name != node:
+        return refuse("can only access node lease with the same name as the requesting node")
+    return YES
 
 
-def _is_named_alike(node: str, asked: Attributes) -> bool:
-    return asked.verb in ("get", "update", "patch", "create") and asked.name in ("", node)
+def _csi_node(node: str, asked: Attributes) -> Decision:
+    if asked.verb not in _OWNED:
+        return refuse("can only get, create, update, patch, or delete a CSINode")
+    if asked.subresource:
+        return refuse("cannot authorize CSINode subresources")
+    if asked.verb != "create" and asked.name != node:
+        return refuse("can only access CSINode with the same name as the requesting node")
+    return YES
+
+
+def _node(node: str, asked: Attributes) -> Decision:
+    if any(rule_allows(rule, asked) for rule in NODE_RULES):
+        return YES
+    if asked.subresource or asked.verb not in _READ:
+        return NO
+    if asked.name == node:
+        return YES
+    what = f"'{asked.name}'" if asked.name else "all nodes"
+    return refuse(f"node '{node}' cannot read {what}, only its own Node object")
+
+
+def _untold(node: str, asked: Attributes) -> Decision:
+    """Nothing says which of these a node has to do with."""
+    problem = only_get(asked)
+    return refuse(problem) if problem else related(node, asked, False)
 
 
 def _selected(asked: Attributes, served: Served, field: str) -> str | None:

@@ -52,8 +52,10 @@ def service_account_user(namespace: str, name: str, uid: str) -> User:
     return User(f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}", groups, uid)
 
 
+def is_node(user: User) -> bool:
+    return NODES in user.groups and user.name.startswith(NODE_PREFIX)
+
+
 def node_of(user: User) -> str:
     """The node a kubelet's certificate names; empty for everybody else."""
-    if NODES not in user.groups or not user.name.startswith(NODE_PREFIX):
-        return ""
-    return user.name.removeprefix(NODE_PREFIX)
+    return user.name.removeprefix(NODE_PREFIX) if is_node(user) else ""

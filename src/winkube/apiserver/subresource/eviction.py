@@ -16,6 +16,8 @@ from winkube.api.errors import (
 from winkube.api.meta import is_deleting, set_condition
 from winkube.api.selector.labels import from_label_selector
 from winkube.api.validation.problems import Problems
+from winkube.apiserver.admission.node_restriction import check_eviction
+from winkube.apiserver.auth.user import node_of
 from winkube.apiserver.call import Call, not_allowed, reply_json
 from winkube.apiserver.delete_options import DeleteOptions
 from winkube.apiserver.item import Item
@@ -72,6 +74,9 @@ class Eviction:
         if call.verb != "create":
             raise not_allowed()
         document, write = await read_posted(self._registry, call)
+        if node_of(call.user):
+            item = call.served.cache.get(call.served.key(*call.place))
+            check_eviction(call.user, call.place[1], None if item is None else item.load())
         creation = Creation(self._registry.admission, call, document, write)
         await creation.admit()
         if document["metadata"].get("name") != call.place[1]:
