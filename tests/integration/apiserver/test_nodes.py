@@ -133,6 +133,30 @@ def test_kubelet_writes_no_other_node_and_deletes_none(place: Place) -> None:
     assert place.own("DELETE", "/api/v1/nodes").status == 403
 
 
+def test_kubelet_reports_only_the_size_of_its_claims(place: Place) -> None:
+    path = f"{place.root}/persistentvolumeclaims/v-p1"
+    size = {"status": {"capacity": {"storage": "2Gi"}}}
+    assert place.own("PATCH", f"{path}/status", size, Content_Type=MERGE).status == 200
+    assert place.own("PATCH", path, size, Content_Type=MERGE).status == 403
+    assert place.other("PATCH", f"{path}/status", size, Content_Type=MERGE).status == 403
+    for change, field in (
+        ({"status": {"phase": "Lost"}}, "status.phase"),
+        ({"metadata": {"labels": {"a": "b"}}}, "metadata.labels"),
+    ):
+        said = place.own("PATCH", f"{path}/status", change, Content_Type=MERGE)
+        assert said.status == 403
+        assert said.message.endswith(
+            'node "node-1" is not allowed to update fields other than status.quantity and '
+            f"status.conditions: {field}"
+        )
+
+
+def test_kubelet_evicts_only_its_own_pods(place: Place) -> None:
+    for name, expected in (("p2", 403), ("p1", 201)):
+        body = {"metadata": {"name": name}}
+        assert place.own("POST", f"{place.root}/pods/{name}/eviction", body).status == expected
+
+
 def test_kubelet_writes_only_its_own_lease(place: Place) -> None:
     for name, expected in (("node-2", 403), ("node-1", 201)):
         assert place.own("POST", LEASES, {"metadata": {"name": name}}).status == expected

@@ -19,7 +19,7 @@ from winkube.api.errors import ForbiddenError, NotFoundError
 from winkube.api.node_labels import is_kubelet_label
 from winkube.apiserver.admission.chain import NOTHING_SEEN, Admission
 from winkube.apiserver.auth.node import LEASE_NAMESPACE
-from winkube.apiserver.auth.references import references_of
+from winkube.apiserver.auth.references import CLAIM, references_of
 from winkube.apiserver.auth.user import User, node_of
 from winkube.apiserver.served import Resources
 from winkube.base.types import JsonObject
@@ -36,6 +36,12 @@ _SOURCES: Final = {
     "clusterTrustBundle": "clustertrustbundles",
     "podCertificate": "podcertificates",
 }
+
+
+# What a kubelet that enlarges a volume reports about its claim.
+_REPORTED: Final = frozenset(
+    {"capacity", "conditions", "allocatedResources", "allocatedResourceStatuses"}
+)
 
 
 class NodeRestriction:
@@ -55,6 +61,8 @@ class NodeRestriction:
             _check_node(request, node)
         elif resource == "pods":
             self._check_pod(request, node)
+        elif resource == CLAIM:
+            _check_claim(request, node)
         elif resource == "leases.coordination.k8s.io":
             _check_own(request, node, request.namespace == LEASE_NAMESPACE)
         elif resource == "csinodes.storage.k8s.io":
@@ -105,6 +113,32 @@ def _check_signing_request(request: Admission, node: str) -> None:
         raise _refused(request, f"unable to parse csr: {error}") from error
     if asked != f"system:node:{node}":
         raise _refused(request, f"can only create a node CSR with CN=system:node:{node}")
+
+
+def _check_claim(request: Admission, node: str) -> None:
+    if request.subresource != "status" or request.operation != "UPDATE":
+        raise _refused(request, "may only update PVC status")
+    kept = [_decided(claim or {}) for claim in (request.old, request.obj)]
+    if kept[0] != kept[1]:
+        only = "is not allowed to update fields other than status.quantity and status.conditions"
+        changed = [name for name in kept[0] if kept[0][name] != kept[1].get(name)]
+        added = [name for name in kept[1] if name not in kept[0]]
+        raise _refused(request, f'node "{node}" {only}: {", ".join([*changed, *added])}')
+
+
+def _decided(claim: JsonObject) -> JsonObject:
+    """What others decided about a claim, by the names of its fields."""
+    metadata = {
+        f"metadata.{name}": value
+        for name, value in (claim.get("metadata") or {}).items()
+        if name not in ("resourceVersion", "managedFields")
+    }
+    status = {
+        f"status.{name}": value
+        for name, value in (claim.get("status") or {}).items()
+        if name not in _REPORTED
+    }
+    return {"spec": claim.get("spec"), **metadata, **status}
 
 
 def _check_own(request: Admission, node: str, allowed: bool) -> None:
