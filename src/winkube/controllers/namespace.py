@@ -5,7 +5,6 @@ The kinds to empty come from discovery, so that new kinds need no change here. A
 """
 
 import copy
-import re
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -18,13 +17,10 @@ from winkube.client.discovery import ServedResource, Surveyor
 from winkube.client.errors import TransportError
 from winkube.client.resource import NAMESPACES, PODS, Resource
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.namespace_flow import NamespaceFlows
 
 FINALIZER: Final = "kubernetes"
 RETRY: Final = Backoff(first=0.25, ceiling=15.0)
-# Numbers, hexadecimal ones too, and what the server appends to a generateName.
-_SUFFIX: Final = re.compile(r"(-?(?=[0-9a-f]*[0-9])[0-9a-f]+|-[bcdfghjklmnpqrstvwxz2456789]{5})$")
-
-_STEM: Final = "stem"
 
 
 @dataclass(slots=True)
@@ -135,21 +131,13 @@ class NamespaceController(Controller):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._namespaces = self.informer(NAMESPACES)
-        self._namespaces.add_index(_STEM, _ending_stem)
+        self._flows = NamespaceFlows(self._namespaces, "deletionTimestamp")
         self.follow(NAMESPACES)
         self._attempts: dict[str, int] = {}
         self._surveyor = Surveyor(self.client, self.clock)
 
     def flow_of(self, key: str) -> str:
-        """Namespaces that go by the thousand wait for each other: they are named alike.
-
-        Those that are not went in the same moment; nobody knows who sent them away.
-        """
-        stem = stem_of(key)
-        namespace = self._namespaces.get(key)
-        if namespace is None or self._namespaces.count(_STEM, stem) > 1:
-            return stem
-        return str(namespace["metadata"].get("deletionTimestamp") or stem)
+        return self._flows.of(key)
 
     async def reconcile(self, key: str) -> None:
         namespace = self._namespaces.get(key)
@@ -248,17 +236,6 @@ class NamespaceController(Controller):
             await self.client.update(NAMESPACES, fresh, subresource="finalize")
         except NotFoundError:
             return
-
-
-def stem_of(name: str) -> str:
-    """The name without what tells it from others of its kind."""
-    while (shorter := _SUFFIX.sub("", name)) not in ("", name):
-        name = shorter
-    return name
-
-
-def _ending_stem(namespace: JsonObject) -> tuple[str, ...]:
-    return (stem_of(name_of(namespace)),) if is_deleting(namespace) else ()
 
 
 def _pods_first(served: list[ServedResource]) -> list[ServedResource]:

@@ -8,6 +8,7 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import CONFIGMAPS, NAMESPACES, SERVICEACCOUNTS, Resource
 from winkube.controllers.controller import Context, Controller
+from winkube.controllers.namespace_flow import NamespaceFlows
 
 ROOT_CA: Final = "kube-root-ca.crt"
 DEFAULT_ACCOUNT: Final = "default"
@@ -24,9 +25,14 @@ class NamespaceContentsController(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._namespaces = self.follow(NAMESPACES)
+        self._namespaces = self.informer(NAMESPACES)
+        self._flows = NamespaceFlows(self._namespaces, "creationTimestamp")
+        self.follow(NAMESPACES)
         self._accounts = self._follow_named(SERVICEACCOUNTS, DEFAULT_ACCOUNT)
         self._maps = self._follow_named(CONFIGMAPS, ROOT_CA)
+
+    def flow_of(self, key: str) -> str:
+        return self._flows.of(key)
 
     def _follow_named(self, resource: Resource, name: str) -> Informer:
         informer = self.informer(resource)

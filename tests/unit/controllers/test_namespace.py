@@ -5,7 +5,10 @@ from tests.unit.controllers.stage import make_context
 
 from winkube.base.clock import to_rfc3339
 from winkube.client.resource import NAMESPACES
-from winkube.controllers.namespace import NamespaceController, stem_of
+from winkube.controllers.controller import Controller
+from winkube.controllers.namespace import NamespaceController
+from winkube.controllers.namespace_contents import NamespaceContentsController
+from winkube.controllers.namespace_flow import stem_of
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import running
 
@@ -23,15 +26,24 @@ async def test_a_namespace_waits_for_one_turn_of_a_flood_of_others(pattern: str)
     assert len(taken) <= 20, f"{len(taken)} turns"
 
 
-async def test_namespaces_of_unlike_names_wait_with_those_that_went_in_the_same_moment() -> None:
+@pytest.mark.parametrize(
+    ("kind", "moment"),
+    [
+        (NamespaceController, "deletionTimestamp"),
+        (NamespaceContentsController, "creationTimestamp"),
+    ],
+)
+async def test_namespaces_of_unlike_names_wait_with_those_of_the_same_moment(
+    kind: type[Controller], moment: str
+) -> None:
     api, words = FakeApi(), random.Random(1)
     names = {"".join(words.choices("ghijklmnop", k=12)) for _ in range(600)}
     for number, name in enumerate([*sorted(names), "shop"]):
-        gone = to_rfc3339(1_600_000_000.0 + number // 100)
-        metadata = {"name": name, "deletionTimestamp": gone, "finalizers": ["example.com/keep"]}
+        when = to_rfc3339(1_600_000_000.0 + number // 100)
+        metadata = {"name": name, moment: when, "finalizers": ["example.com/keep"]}
         api.seed(NAMESPACES, {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}})
     context = make_context(api)
-    subject = NamespaceController(context)
+    subject = kind(context)
     taken: list[str] = []
     async with running(context.informers.run()):
         await context.informers.synced()
