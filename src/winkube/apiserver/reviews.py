@@ -86,12 +86,15 @@ class Reviews:
         review = await self._body(call)
         namespace = (review.get("spec") or {}).get("namespace", "")
         rules: Rules = self._authorizer.rules(call.user, namespace)
-        status = {
+        status: JsonObject = {
             "resourceRules": rules.resources,
             "nonResourceRules": rules.paths,
-            "incomplete": False,
+            "incomplete": bool(rules.gap),
         }
-        return _answer(call, review, status)
+        if rules.gap:
+            status["evaluationError"] = rules.gap
+        # Upstream does not repeat what was asked.
+        return _answer(call, {**review, "spec": {}}, status)
 
     async def token(self, call: Call) -> web.Response:
         review = await self._body(call)

@@ -151,6 +151,16 @@ def test_kubelet_reports_only_the_size_of_its_claims(place: Place) -> None:
         )
 
 
+def test_kubelet_hears_that_its_rights_cannot_be_listed(place: Place) -> None:
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    said = place.own("POST", path, {"spec": {"namespace": "default"}}).body
+    assert said["spec"] == {}
+    assert said["status"]["incomplete"] is True
+    assert said["status"]["evaluationError"] == (
+        "node authorizer does not support user rule resolution"
+    )
+
+
 def test_kubelet_evicts_only_its_own_pods(place: Place) -> None:
     for name, expected in (("p2", 403), ("p1", 201)):
         body = {"metadata": {"name": name}}

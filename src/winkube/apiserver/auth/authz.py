@@ -45,6 +45,8 @@ class Rules:
 
     resources: list[JsonObject]
     paths: list[JsonObject]
+    # Why there may be more.
+    gap: str = ""
 
 
 class Authorizer(Protocol):

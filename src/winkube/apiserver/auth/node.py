@@ -86,7 +86,8 @@ class NodeAuthorizer:
         return Decision(any(rule_allows(rule, attributes) for rule in NODE_RULES))
 
     def rules(self, user: User, namespace: str) -> Rules:
-        return Rules(list(NODE_RULES) if node_of(user) else [], [])
+        gap = "node authorizer does not support user rule resolution" if is_node(user) else ""
+        return Rules([], [], gap)
 
     def _read(self, node: str, asked: Attributes) -> Decision:
         problem = only_read(asked)

@@ -117,6 +117,7 @@ class FirstAllowing:
         return Rules(
             [rule for rules in found for rule in rules.resources],
             [rule for rules in found for rule in rules.paths],
+            next((rules.gap for rules in found if rules.gap), ""),
         )
 
 
