@@ -22,7 +22,8 @@ SCALARS = {"string": "", "bool": False, "int": 0, "int32": 0, "int64": 0, "types
 SPECIAL = {"resource.Quantity": "Q", "intstr.IntOrString": "O"}
 ROOTS = (
     "PodSpec", "EphemeralContainer", "PersistentVolumeClaimSpec", "PersistentVolumeSource",
-    "FlowSchemaSpec", "PriorityLevelConfigurationSpec",
+    "FlowSchemaSpec", "PriorityLevelConfigurationSpec", "PodFailurePolicy", "SuccessPolicy",
+    "PersistentVolumeSpec",
 )  # fmt: skip
 
 
@@ -39,6 +40,7 @@ class Types:
 
 def code(internal: Types, go: str) -> list[object]:
     """The type's code, and the zero of a plain value."""
+    go = go.removeprefix("api.")
     for prefix, mark in (("*", "*"), ("[]", "[")):
         if go.startswith(prefix):
             inner = code(internal, go.removeprefix(prefix))
@@ -88,7 +90,7 @@ class Reader:
 
 def main() -> None:
     kubernetes, api = (Path(folder) for folder in sys.argv[1:3])
-    groups = ("core", "flowcontrol")
+    groups = ("core", "flowcontrol", "batch")
     internal = Types([(kubernetes / f"pkg/apis/{group}/types.go").read_text() for group in groups])
     served = Types([(api / f"{group}/v1/types.go").read_text() for group in groups])
     reader = Reader(internal, served)

@@ -164,8 +164,9 @@ _MAKERS: Final[Mapping[Type, Callable[[random.Random], Json]]] = {
 }
 
 
-# What messages show of whole objects: upstream's structs tell a list that is empty from one that is
-# not there, and what a patch shows has lost nulls. The verdict is compared all the same.
+# What messages show of whole objects where lists or maps were given empty, or nulls: upstream's
+# structs tell a list that is empty from one that is not there, and what a patch shows has lost
+# nulls. The verdict is compared all the same.
 _SHOWN: Final = (
     (re.compile(r"Invalid value: \{.*\}(?=: )", re.DOTALL), "Invalid value: <object>"),
     (re.compile(r'Invalid value: "map\[.*\]"(?=: )', re.DOTALL), "Invalid value: <patch>"),
@@ -187,7 +188,8 @@ def unlike(asked: Json, theirs: Json, ours: Json) -> Iterable[str]:
         refused = ours["status"] >= http.client.BAD_REQUEST
         return () if refused else [f"upstream panicked, winkube answered {ours['status']}"]
     ordered = _has_one_claim(asked)
-    left, right = (settled(answer, ordered=ordered) for answer in (theirs, ours))
+    hidden = _has_nothing(asked)
+    left, right = (settled(answer, ordered=ordered, hidden=hidden) for answer in (theirs, ours))
     if _names_another(asked, left, right):
         return ()
     if _tells_part(left, right):
@@ -216,6 +218,14 @@ def _elements(value: Json) -> Iterator[str]:
         yield from _elements(child)
 
 
+def _has_nothing(asked: Json) -> bool:
+    """Whether a list or map is given empty, or a null, at any depth."""
+    if isinstance(asked, dict | list):
+        inside = asked.values() if isinstance(asked, dict) else asked
+        return not asked or any(_has_nothing(child) for child in inside)
+    return asked is None
+
+
 def _has_one_claim(asked: Json) -> bool:
     spec = asked.get("spec") if isinstance(asked, dict) else None
     templates = spec.get("volumeClaimTemplates") if isinstance(spec, dict) else None
@@ -240,7 +250,7 @@ def _typed(answer: Json) -> tuple[str, set[str]]:
     return start + told, {line.strip() for line in problems.removeprefix("errors:\n").split("\n")}
 
 
-def settled(answer: Json, *, ordered: bool = False) -> Json:
+def settled(answer: Json, *, ordered: bool = False, hidden: bool = True) -> Json:
     """Problems in no order, as upstream walks maps as they come; objects in messages left out."""
     body = answer.get("body")
     if not isinstance(body, dict) or body.get("kind") != "Status":
@@ -259,14 +269,14 @@ def settled(answer: Json, *, ordered: bool = False) -> Json:
     causes = [
         {
             **cause,
-            "message": _without_objects(cause["message"]),
+            "message": _without_objects(cause["message"]) if hidden else cause["message"],
             "field": cause.get("field", "") if ordered else _in_no_order(cause, body["details"]),
         }
         for cause in body.get("details", {}).get("causes") or []
     ]
     in_order = sorted(causes, key=lambda cause: (cause.get("field", ""), cause["message"]))
     details = {**body.get("details", {}), "causes": in_order}
-    message = _told(body["message"], body.get("details", {}).get("causes") or [])
+    message = _told(body["message"], body.get("details", {}).get("causes") or [], hidden=hidden)
     return {**answer, "body": {**body, "message": message, "details": details}}
 
 
@@ -275,12 +285,12 @@ def _in_no_order(cause: Json, details: Json) -> str:
     return _CLAIMED.sub(r"\1[*]", field) if details.get("kind") == "StatefulSet" else field
 
 
-def _told(message: str, causes: list[Json]) -> str:
+def _told(message: str, causes: list[Json], *, hidden: bool) -> str:
     """A message without its problems if it tells just those that are listed, each once."""
     start, invalid, told = message.partition("is invalid: ")
     problems = list(dict.fromkeys(f"{each.get('field')}: {each['message']}" for each in causes))
     listed = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    return start + invalid + ("" if told == listed else _without_objects(told))
+    return start + invalid + ("" if told == listed else _without_objects(told) if hidden else told)
 
 
 def _without_objects(message: str) -> str:

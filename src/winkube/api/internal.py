@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -44,8 +44,35 @@ def _shown(code: str, value: Any) -> Any:
     if code[0] == "*":
         return None if value is None else _shown(code[1:], value)
     if code[0] == "[":
-        return [_shown(code[1:], entry) for entry in value] if value else None
+        return None if value is None else [_shown(code[1:], entry) for entry in value]
     if code in ("p", "M", "{Q", "X"):
         sort = isinstance(value, dict) and code != "X"
-        return dict(sorted(value.items())) if sort else value
+        return dict(sorted(value.items())) if sort else selectors_in_order(value)
     return internal(code, value or {})
+
+
+_SELECTOR: Final = ("matchLabels", "matchExpressions")
+_REQUIREMENT: Final = ("key", "operator", "values")
+
+
+def selectors_in_order(value: Any) -> Any:
+    """Selectors, wherever they stand, with their fields in Go's order and labels sorted."""
+    if isinstance(value, list):
+        return [selectors_in_order(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if not value or not value.keys() <= {*_SELECTOR} or isinstance(value.get(_SELECTOR[0]), str):
+        return {key: selectors_in_order(entry) for key, entry in value.items()}
+    made: dict[str, Any] = {}
+    if value.get("matchLabels"):
+        made["matchLabels"] = dict(sorted(value["matchLabels"].items()))
+    if value.get("matchExpressions"):
+        made["matchExpressions"] = [
+            {
+                field: entry.get(field, "")
+                for field in _REQUIREMENT
+                if entry.get(field) or field != "values"
+            }
+            for entry in value["matchExpressions"]
+        ]
+    return made

@@ -7,7 +7,7 @@ always written; quantities get their canonical form.
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from winkube.api.decode import clone
 from winkube.api.fields import NEWLINES
@@ -18,8 +18,14 @@ from winkube.api.quantity import canonical_quantity
 from winkube.api.schema import Definition, Schema, Shape, Type
 from winkube.base.types import JsonObject
 
-# Where an empty list or map was taken out that is told from none, and what it was.
-Emptied = tuple[JsonObject, str, Any]
+
+class Emptied(NamedTuple):
+    """Where an empty list or map was taken out, what it was, and whether it is told from none."""
+
+    holder: JsonObject
+    key: str
+    value: Any
+    told: bool
 
 
 def round_trip(schema: Schema, kind: Kind, obj: JsonObject) -> list[Emptied]:
@@ -49,21 +55,27 @@ def gives_empty(schema: Schema, kind: Kind, obj: JsonObject) -> bool:
     emptied: list[Emptied] = []
     wanted: JsonObject = {key: clone(obj[key]) for key in ("spec", "webhooks") if key in obj}
     _trip_object(definition, wanted, emptied, _IN_LIST)
-    return any(key != "policyTypes" for _, key, _ in emptied)  # which have a default
+    # Those have a default.
+    return any(empty.told and empty.key != "policyTypes" for empty in emptied)
 
 
 @contextmanager
-def as_given(emptied: list[Emptied]) -> Iterator[None]:
-    """With the lists that were given empty."""
-    before = [(holder, key, holder.get(key, ...)) for holder, key, _ in emptied]
-    for holder, key, value in emptied:
-        holder[key] = value
-    yield
-    for holder, key, value in before:
-        if value is ...:
-            del holder[key]
-        else:
-            holder[key] = value
+def as_given(emptied: list[Emptied], *, shown: bool = False) -> Iterator[None]:
+    """With the lists that were given empty and are told from none, or all of them to be shown."""
+    wanted = [
+        each for each in emptied if (each.holder.get(each.key) is None if shown else each.told)
+    ]
+    before = [(each.holder, each.key, each.holder.get(each.key, ...)) for each in wanted]
+    for each in wanted:
+        each.holder[each.key] = each.value
+    try:
+        yield
+    finally:
+        for holder, key, value in before:
+            if value is ...:
+                del holder[key]
+            else:
+                holder[key] = value
 
 
 def complete_status(schema: Schema, kind: Kind, obj: JsonObject) -> None:
@@ -140,7 +152,8 @@ def _trip_object(
                 _trip_value(shape, value, emptied, depth)
             elif (definition.go_name, key) not in _TELLING:
                 doomed.append(key)
-                emptied.extend(_told(definition, obj, key, depth))
+                told = depth == _IN_LIST or (key, None) in definition.always
+                emptied.append(Emptied(obj, key, value, told))
         elif not value and key in definition.zeros:
             doomed.append(key)
         elif shape.type in _SPELT:
@@ -149,11 +162,6 @@ def _trip_object(
         del obj[key]
     if definition.always:
         fill_zeros(definition, obj)
-
-
-def _told(definition: Definition, obj: JsonObject, key: str, depth: int) -> list[Emptied]:
-    told = depth == _IN_LIST or (key, None) in definition.always
-    return [(obj, key, obj[key])] if told else []
 
 
 def fill_zeros(definition: Definition, obj: JsonObject) -> None:

@@ -98,6 +98,16 @@ def default_volume(obj: JsonObject) -> None:
     if not spec.get("persistentVolumeReclaimPolicy"):
         spec["persistentVolumeReclaimPolicy"] = "Retain"
     spec.setdefault("volumeMode", "Filesystem")
+    _default_source(spec)
+
+
+def default_attachment(obj: JsonObject) -> None:
+    inline = ((obj.get("spec") or {}).get("source") or {}).get("inlineVolumeSpec")
+    if inline is not None:
+        _default_source(inline)
+
+
+def _default_source(spec: JsonObject) -> None:
     default_volume_source(spec)
     round_list(spec.get("capacity"))
     host_path = spec.get("hostPath")

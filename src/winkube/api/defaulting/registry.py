@@ -38,6 +38,7 @@ DEFAULTS: Final[Mapping[tuple[str, str], Callable[[JsonObject], None]]] = {
     (_RBAC, "RoleBinding"): policy.default_role_binding,
     (_RBAC, "ClusterRoleBinding"): policy.default_role_binding,
     ("storage.k8s.io", "StorageClass"): policy.default_storage_class,
+    ("storage.k8s.io", "VolumeAttachment"): core.default_attachment,
     ("storage.k8s.io", "CSIDriver"): policy.default_csi_driver,
     ("scheduling.k8s.io", "PriorityClass"): policy.default_priority_class,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): policy.default_flow_schema,

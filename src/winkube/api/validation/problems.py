@@ -7,6 +7,7 @@ import orjson
 
 from winkube.api.errors import Cause
 from winkube.api.go.text import quoted, web_safe
+from winkube.api.internal import selectors_in_order
 
 
 class Problems:
@@ -98,6 +99,6 @@ def _as_json(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     try:
-        return web_safe(orjson.dumps(value).decode())
+        return web_safe(orjson.dumps(selectors_in_order(value)).decode())
     except orjson.JSONEncodeError:
         return f'"{value}"'

@@ -139,7 +139,9 @@ def _completed_spec(schema: Schema, kind: Kind, text: bytes) -> bytes | None:
     obj: JsonObject = {"metadata": {}, "spec": orjson.loads(text)}
     if not complete_plain(schema, kind.gvk, obj):
         report = check_fields(schema, kind, obj)
-        if not report.clean or report.needs_text or round_trip(schema, kind, obj):
+        if not report.clean or report.needs_text:
+            return None
+        if any(each.told for each in round_trip(schema, kind, obj)):
             return None
     apply_defaults(kind, obj)
     return orjson.dumps(obj["spec"])

@@ -1,5 +1,6 @@
 """Create: admit, complete the metadata, prepare by kind, validate, judge, store."""
 
+import functools
 from typing import Final
 
 from winkube.api.app_armor import sync_profiles
@@ -19,6 +20,7 @@ from winkube.apiserver.form.conversion import as_reread, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry, check_name, judged_group
+from winkube.apiserver.registry.empties import with_empties
 from winkube.apiserver.registry.hook import Finish, nothing_to_finish
 from winkube.apiserver.registry.owners import drop_repeated_owners
 from winkube.apiserver.registry.prepare import label_job, prepare_create
@@ -140,8 +142,10 @@ def _prepare(registry: Registry, request: Admission, options: WriteOptions) -> N
     else:
         complete_status(registry.schema, served.kind, obj)
     request.name = metadata.get("name") or ""
-    causes = validate_create(served.kind, obj)
+    validate = functools.partial(validate_create, served.kind, obj)
+    causes = validate()
     if causes:
+        causes = with_empties(causes, options.emptied, validate)
         raise InvalidError.of(
             served.kind.kind, request.name, causes, group=judged_group(served.kind)
         )

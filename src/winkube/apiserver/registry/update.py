@@ -3,6 +3,7 @@
 An update of an object that is being deleted and has lost its last finalizer deletes it.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -23,6 +24,7 @@ from winkube.apiserver.form.conversion import as_reread, to_served, to_stored
 from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import MODIFIED, Registry, judged_group
+from winkube.apiserver.registry.empties import with_empties
 from winkube.apiserver.registry.forms import changes_by_version
 from winkube.apiserver.registry.hook import nothing_to_finish as _keep
 from winkube.apiserver.registry.owners import drop_repeated_owners
@@ -130,8 +132,10 @@ def _complete(registry: Registry, request: Admission, options: WriteOptions, par
     time_phase(kind, new, old, part=part.name, clock=registry.clock)
     if differ_in_times(new, old):
         new["metadata"]["managedFields"] = old["metadata"]["managedFields"]
-    causes = validate_update(kind, new, old, part=part.name)
+    validate = functools.partial(validate_update, kind, new, old, part=part.name)
+    causes = validate()
     if causes:
+        causes = with_empties(causes, options.emptied, validate)
         raise InvalidError.of(kind.kind, request.name, causes, group=judged_group(kind))
     options.warnings.extend(warnings_on_update(kind, new, old, part=part.name))
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from winkube.api import names
+from winkube.api.internal import internal
 from winkube.api.quantity import parse_quantity
 from winkube.api.validation.common import check_immutable, check_immutable_text, check_selector
 from winkube.api.validation.problems import Problems
@@ -56,11 +57,14 @@ def validate_attachment_update(new: JsonObject, old: JsonObject, problems: Probl
 def _internal(spec: JsonObject) -> JsonObject:
     """As upstream's own type has the fields."""
     source = spec.get("source") or {}
+    inline = source.get("inlineVolumeSpec")
     return {
         "Attacher": spec.get("attacher") or "",
         "Source": {
             "PersistentVolumeName": source.get("persistentVolumeName"),
-            "InlineVolumeSpec": source.get("inlineVolumeSpec"),
+            "InlineVolumeSpec": None
+            if inline is None
+            else internal("PersistentVolumeSpec", inline),
         },
         "NodeName": spec.get("nodeName") or "",
     }

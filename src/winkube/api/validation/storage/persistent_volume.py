@@ -8,9 +8,10 @@ from typing import Final
 from winkube.api import names
 from winkube.api.decode import clone
 from winkube.api.difference import difference
+from winkube.api.internal import internal
 from winkube.api.validation.common import check_immutable, check_no_backsteps
 from winkube.api.validation.pod.resources import check_basic_quantity, number_of
-from winkube.api.validation.pod.scheduling import check_node_selector, internal_term
+from winkube.api.validation.pod.scheduling import check_node_selector
 from winkube.api.validation.problems import Problems
 from winkube.api.validation.storage.claim import check_access_modes, check_volume_mode
 from winkube.api.validation.storage.volume_source import (
@@ -255,7 +256,9 @@ def validate_volume_update(new: JsonObject, old: JsonObject, problems: Problems)
     kept, fresh_affinity = was.get("nodeAffinity"), now.get("nodeAffinity")
     if kept is not None and not _same_nodes(fresh_affinity, kept):
         text = "field is immutable, except for updating from beta label to GA"
-        problems.invalid("nodeAffinity", _shown_affinity(fresh_affinity), text)
+        given = fresh_affinity is not None
+        fresh_shown = internal("VolumeNodeAffinity", fresh_affinity or {}) if given else None
+        problems.invalid("nodeAffinity", fresh_shown, text)
     cls = "volumeAttributesClassName"
     if was.get(cls) is not None and now.get(cls) is None:
         problems.forbidden(f"spec.{cls}", "update from non-nil value to nil is forbidden")
@@ -289,13 +292,6 @@ def _terms(affinity: JsonObject) -> list[JsonObject]:
 
 def _expressions(term: JsonObject) -> list[JsonObject]:
     return [*(term.get("matchExpressions") or ()), *(term.get("matchFields") or ())]
-
-
-def _shown_affinity(affinity: JsonObject | None) -> JsonObject | None:
-    if affinity is None:
-        return None
-    terms = (affinity.get("required") or {}).get("nodeSelectorTerms") or ()
-    return {"Required": {"NodeSelectorTerms": [internal_term(term) for term in terms] or None}}
 
 
 def _source(obj: JsonObject) -> JsonObject:

@@ -252,7 +252,7 @@ def _check_patterns(patterns: list[JsonObject], path: str, problems: Problems) -
 def _check_success_policy(spec: JsonObject, path: str, problems: Problems) -> None:
     policy = spec["successPolicy"]
     if spec.get("completionMode") != "Indexed":
-        problems.invalid(path, _shown_success(policy), _NOT_INDEXED)
+        problems.invalid(path, internal("SuccessPolicy", policy), _NOT_INDEXED)
         return
     rules = policy.get("rules") or []
     if not rules:
@@ -263,18 +263,6 @@ def _check_success_policy(spec: JsonObject, path: str, problems: Problems) -> No
     for index, rule in enumerate(rules):
         here = f"{path}.rules[{index}]"
         _check_success_rule(rule, int(spec.get("completions") or 0), here, problems)
-
-
-def _shown_success(policy: JsonObject) -> JsonObject:
-    """As upstream's own type prints itself."""
-    rules = [
-        {
-            "SucceededIndexes": rule.get("succeededIndexes"),
-            "SucceededCount": rule.get("succeededCount"),
-        }
-        for rule in policy.get("rules") or ()
-    ]
-    return {"Rules": rules or None}
 
 
 def _check_success_rule(rule: JsonObject, completions: int, path: str, problems: Problems) -> None:
@@ -327,9 +315,11 @@ def _index(text: str, completions: int) -> int:
     return int(text)
 
 
-_FIXED: Final = (
-    "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy",
-)  # fmt: skip
+# Those that are structs are shown as upstream's own type has them.
+_FIXED: Final = {
+    "completionMode": "", "podFailurePolicy": "PodFailurePolicy", "backoffLimitPerIndex": "",
+    "managedBy": "", "successPolicy": "SuccessPolicy",
+}  # fmt: skip
 
 
 def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) -> None:
@@ -345,8 +335,11 @@ def validate_job_update(new: JsonObject, old: JsonObject, problems: Problems) ->
         kept = _placed(kept, template)
     if template != kept:
         problems.invalid("spec.template", _shown_template(template), IMMUTABLE)
-    for field in _FIXED:
-        check_immutable(after.get(field), before.get(field), f"spec.{field}", problems)
+    for field, struct in _FIXED.items():
+        fresh, had = after.get(field), before.get(field)
+        shown = internal(struct, fresh) if struct and fresh is not None else fresh
+        if fresh != had:
+            problems.invalid_enum(f"spec.{field}", shown, IMMUTABLE)
 
 
 def _placed(kept: JsonObject, template: JsonObject) -> JsonObject:
@@ -371,11 +364,20 @@ def _take_over(kept: JsonObject, fresh: JsonObject, fields: tuple[str, ...]) -> 
             kept[field] = fresh[field]
 
 
+_META: Final = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+    "annotations", "ownerReferences", "finalizers",
+)  # fmt: skip
+
+
 def _shown_template(template: JsonObject) -> JsonObject:
     """As upstream's own type prints itself."""
+    given = template.get("metadata") or {}
     notes = {
-        key: dict(sorted(value.items())) if isinstance(value, dict) else value
-        for key, value in (template.get("metadata") or {}).items()
+        key: dict(sorted(given[key].items())) if isinstance(given[key], dict) else given[key]
+        for key in _META
+        if given.get(key)
     }
     return {**notes, "Spec": internal("PodSpec", template.get("spec") or {})}
 
