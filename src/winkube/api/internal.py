@@ -40,7 +40,7 @@ def _shown(code: str, value: Any) -> Any:
     if code == "Q":
         return value or "0"
     if code == "O":
-        return value or 0
+        return 0 if value is None else value
     if code[0] == "*":
         return None if value is None else _shown(code[1:], value)
     if code[0] == "[":

@@ -77,6 +77,8 @@ def expressions(**labels: str) -> Json:
 
 
 NOTHING: tuple[Json, ...] = (
+    {"template": {"metadata": {"labels": {"app": ...}}}},
+    {"template": {"metadata": ...}},
     {"selector": {"matchLabels": {}, "matchExpressions": []}},
     {"selector": {**SELECTOR, "matchExpressions": [{"operator": "In", "key": "a"}]}},
 )
@@ -120,6 +122,19 @@ CASES = [
         {"template": {"spec": {"nodeSelector": {}, "tolerations": [], "hostNetwork": True}}},
         {"template": {"metadata": {"annotations": {}, "finalizers": [], "name": "n"}}},
         {"selector": {"matchExpressions": [{"operator": "Exists", "key": "k"}]}},
+        {
+            "template": {
+                "spec": {
+                    "containers": [
+                        {
+                            "name": "c",
+                            "image": "i:1",
+                            "livenessProbe": {"tcpSocket": {"port": "", "host": "h"}},
+                        }
+                    ]
+                }
+            }
+        },
     ),
     changed(
         BUDGET,

@@ -73,7 +73,7 @@ def _check_matches(selector: JsonObject | None, spec: JsonObject, problems: Prob
     if selector is None or not from_label_selector(selector).matches(labels or {}):
         problems.invalid(
             "spec.template.metadata.labels",
-            dict(sorted(labels.items())) if labels else None,
+            None if labels is None else dict(sorted(labels.items())),
             "`selector` does not match template `labels`",
         )
 
