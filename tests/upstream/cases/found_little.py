@@ -123,7 +123,6 @@ CASES = [
         [
             applied(BUDGET, "a", budget(1)),
             applied(BUDGET, "b", budget(True)),
-            applied(BUDGET, "b", budget(1)),
             applied(BUDGET, "c", budget("1")),
             applied(BUDGET, "d", budget(1.0)),
         ],
