@@ -149,6 +149,19 @@ def count(kind: str, number: int, test: Test = bool, seconds: float = PATIENCE) 
     return step
 
 
+def told(reason: str, least: int = 1) -> Step:
+    """Wait until events say so; how many there are soon depends on retries."""
+
+    async def step(stage: Stage) -> None:
+        def check() -> bool:
+            found = [event for event in stage.every("Event") if event["reason"] == reason]
+            return len(found) >= least
+
+        await stage.wait(f"{reason} x {least}", check, PATIENCE)
+
+    return step
+
+
 def pause(seconds: float) -> Step:
     async def step(stage: Stage) -> None:
         await asyncio.sleep(seconds)

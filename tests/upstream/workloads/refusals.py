@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.upstream.scenario import Scenario, Step
-from tests.upstream.steps import change, count, make, until
+from tests.upstream.steps import change, count, make, told, until
 from tests.upstream.workloads.shapes import (
     condition,
     is_ready,
@@ -60,7 +60,7 @@ SCENARIOS = [
             make(service("db", clusterIP="None")),
             make(workload("StatefulSet", replicas=2, serviceName="db")),
             ready_pods(1),
-            count("Event", 1, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate"),
             until("StatefulSet", "web", lambda o: o["status"].get("availableReplicas") == 1),
         ],
         ignore=TIMES,
@@ -86,7 +86,7 @@ SCENARIOS = [
                     ],
                 )
             ),
-            count("Event", 2, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate", 2),
         ],
         ignore=TIMES,
     ),
@@ -97,7 +97,7 @@ SCENARIOS = [
             watched(pods="1"),
             make(workload("DaemonSet", template=WINDOWS)),
             ready_pods(1),
-            count("Event", 1, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate"),
             until("DaemonSet", "web", lambda o: o["status"].get("numberAvailable") == 1),
         ],
         ignore=TIMES,
@@ -109,7 +109,7 @@ SCENARIOS = [
             watched(pods="1"),
             make(job(completions=2, parallelism=2, notes={"exit": "after=1000,code=0"})),
             ready_pods(1),
-            count("Event", 1, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate"),
             until("Job", "web", lambda o: o["status"].get("ready") == 1),
         ],
         ignore=TIMES,
@@ -128,7 +128,7 @@ SCENARIOS = [
         "no account: a Job",
         [
             make(job(pod={"serviceAccountName": "nobody"})),
-            count("Event", 1, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate"),
         ],
         ignore=TIMES,
     ),
@@ -136,7 +136,7 @@ SCENARIOS = [
         "no account, until it is there",
         [
             make(job(pod={"serviceAccountName": "somebody"}, backoffLimit=0)),
-            count("Event", 1, lambda o: o["reason"] == "FailedCreate"),
+            told("FailedCreate"),
             make({"kind": "ServiceAccount", "metadata": {"name": "somebody"}}),
             until("Job", "web", job_over),
         ],
