@@ -30,8 +30,9 @@ CHOSEN: Final = {
     "volumes": ("volume: static", "volume: wait for the first consumer"),
 }
 SETS: Final = {
-    group: [entry for entry in scenarios if entry.name in CHOSEN.get(group, ())]
+    group: [entry for entry in scenarios if entry.name in CHOSEN[group]]
     for group, scenarios in scenario_sets().items()
+    if group in CHOSEN
 }
 ALL: Final = [
     pytest.param(group, scenario.name, id=f"{group}: {scenario.name}")

@@ -169,20 +169,25 @@ async def test_node_that_speaks_for_itself_keeps_its_pods_ready() -> None:
     unready = [{"type": "Ready", "status": "False", "lastHeartbeatTime": "1"}]
     api.seed(NODES, node("b"))
     api.seed(NODES, node("a"))
+    api.seed(NODES, {"metadata": {"name": "new", "creationTimestamp": "2020-01-01T00:00:00Z"}})
     ready = {"type": "Ready", "status": "True"}
     status = {"conditions": [ready]}
     api.seed(PODS, {"metadata": {"name": "p"}, "spec": {"nodeName": "a"}, "status": status})
     controller = NodeLifecycleController(context(api, clock))
     async with controlling(controller):
-        await eventually(lambda: len(controller._pulses) == 2)
+        await eventually(lambda: len(controller._pulses) == 3)
         await api.patch(NODES, "a", {"status": {"conditions": unready}}, subresource="status")
         await eventually(lambda: ("not-ready", "NoExecute") in taints(api, "a"))
-        api.seed(PODS, {"metadata": {"name": "q"}, "spec": {"nodeName": "a"}, "status": status})
+        # Of one that never spoke nothing is known.
+        for name, place in (("r", "new"), ("q", "a")):
+            metadata = {"name": name}
+            api.seed(PODS, {"metadata": metadata, "spec": {"nodeName": place}, "status": status})
 
         def told() -> list[str]:
-            return [pod["status"]["conditions"][0]["status"] for pod in api.all(PODS)]
+            found = sorted(api.all(PODS), key=lambda pod: str(pod["metadata"]["name"]))
+            return [pod["status"]["conditions"][0]["status"] for pod in found]
 
-        await eventually(lambda: told() == ["True", "False"])
+        await eventually(lambda: told() == ["True", "False", "True"])
 
 
 async def test_node_that_never_spoke_has_longer() -> None:

@@ -74,12 +74,13 @@ class NodeLifecycleController(Controller):
             await self._mark_pods(key)
 
     def _pod_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
-        """A pod that comes to a node counts as not ready where nobody vouches for it."""
+        """A pod that comes to a node that is not ready counts as not ready, too."""
         name = node_of(new) if new is not None else ""
         if not name or (old is not None and node_of(old) == name):
             return
-        node = self._nodes.get(name)
-        if node is None or not _is_healthy(node):
+        # Of a node that has yet to speak nothing is known.
+        ready = get_condition(self._nodes.get(name) or {}, "Ready")
+        if ready is not None and ready.get("status") != "True":
             self._suspects.setdefault(name, set()).add(key)
             self.queue.add(name)
 
