@@ -209,7 +209,7 @@ SCENARIOS = [
             make(
                 job(
                     podReplacementPolicy="Failed",
-                    notes={"exit": "after=100,code=0", "stop": "after=4,code=1"},
+                    notes={"exit": "after=100,code=0", "stop": "after=1.5,code=1"},
                 )
             ),
             until("Job", "web", lambda o: o["status"]["ready"] == 1),
@@ -224,7 +224,7 @@ SCENARIOS = [
     Scenario(
         "replacement while terminating",
         [
-            make(job(notes={"exit": "after=100,code=0", "stop": "after=5,code=1"})),
+            make(job(notes={"exit": "after=100,code=0", "stop": "after=3,code=1"})),
             until("Job", "web", lambda o: o["status"]["ready"] == 1),
             each("Pod", lambda name: remove("Pod", name)),
             until(
