@@ -245,6 +245,7 @@ _TEXT: Final = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b10\.(9[6-9]|10\d|11[01])\.\d+\.\d+\b"), "<service address>"),
+    (re.compile(r"\bfd00:96::[0-9a-f]*"), "<service address>"),
     (re.compile(r"\bkube-api-access-[a-z0-9]{5}\b"), "kube-api-access-<random>"),
     (re.compile(r"https://127\.0\.0\.1:\d+"), "<server>"),
     (re.compile(r"^127\.0\.0\.1:\d+$"), "<server>"),

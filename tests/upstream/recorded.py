@@ -21,6 +21,13 @@ def case_sets() -> dict[str, list[Case]]:
     }
 
 
+def flags_of(name: str) -> tuple[str, ...]:
+    """What an API server is told beyond the usual to be asked the cases of a set."""
+    module = importlib.import_module(f"tests.upstream.cases.{name}")
+    flags: tuple[str, ...] = getattr(module, "FLAGS", ())
+    return flags
+
+
 @functools.cache
 def read_answers(name: str) -> dict[str, Any]:
     path = DATA / f"{name}.json"

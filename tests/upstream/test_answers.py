@@ -1,13 +1,15 @@
 """Our API server answers as upstream's: as recorded, and where it is built as it says now."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.upstream.exchange import Case, Conversation, answers_to, conversation, differences
-from tests.upstream.recorded import case_sets, read_answers
+from tests.upstream.recorded import case_sets, flags_of, read_answers
 
-from winkube.testing.planes import api_server, upstream_folder
+from winkube.testing.planes import Make, api_server, upstream_folder
 
 SETS = case_sets()
 ALL = [
@@ -17,20 +19,34 @@ ALL = [
 ]
 
 
-@pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
-    folder = tmp_path_factory.mktemp("winkube")
-    with api_server("winkube", folder) as plane, conversation(plane.client) as talk:
-        yield talk
+class Servers:
+    """API servers of one make, by the flags they were told: each begins when it is first asked."""
+
+    def __init__(self, make: Make, folder: Path, stack: ExitStack) -> None:
+        self._make, self._folder, self._stack = make, folder, stack
+        self._talks: dict[tuple[str, ...], Conversation] = {}
+
+    def for_set(self, name: str) -> Conversation:
+        flags = flags_of(name)
+        if flags not in self._talks:
+            folder = self._folder / str(len(self._talks))
+            plane = self._stack.enter_context(api_server(self._make, folder, flags))
+            self._talks[flags] = self._stack.enter_context(conversation(plane.client))
+        return self._talks[flags]
 
 
 @pytest.fixture(scope="module")
-def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Conversation]:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    with ExitStack() as stack:
+        yield Servers("winkube", tmp_path_factory.mktemp("winkube"), stack)
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     if upstream_folder() is None:
         pytest.skip("not built (`make upstream`): only the recorded answers are compared")
-    folder = tmp_path_factory.mktemp("upstream")
-    with api_server("upstream", folder) as plane, conversation(plane.client) as talk:
-        yield talk
+    with ExitStack() as stack:
+        yield Servers("upstream", tmp_path_factory.mktemp("upstream"), stack)
 
 
 def check(expected: list[Any], found: list[Any], case: Case) -> None:
@@ -50,19 +66,19 @@ def _step(case: Case, number: int) -> str:
 
 
 @pytest.mark.parametrize(("name", "number", "case"), ALL)
-def test_an_answer_is_the_recorded_one(
-    ours: Conversation, name: str, number: int, case: Case
-) -> None:
+def test_an_answer_is_the_recorded_one(ours: Servers, name: str, number: int, case: Case) -> None:
     expected = read_answers(name).get(case.name)
     assert expected is not None, f"not recorded: run `python -m tests.upstream.record {name}`"
-    found = answers_to(ours, case, f"{name.replace('_', '-')}-{number}", expected)
+    talk = ours.for_set(name)
+    found = answers_to(talk, case, f"{name.replace('_', '-')}-{number}", expected)
     check(expected, found, case)
 
 
 @pytest.mark.parametrize(("name", "number", "case"), ALL)
 def test_the_record_is_what_upstream_says(
-    upstream: Conversation, name: str, number: int, case: Case
+    upstream: Servers, name: str, number: int, case: Case
 ) -> None:
     expected = read_answers(name)[case.name]
-    found = answers_to(upstream, case, f"{name.replace('_', '-')}-{number}", expected)
+    talk = upstream.for_set(name)
+    found = answers_to(talk, case, f"{name.replace('_', '-')}-{number}", expected)
     check(found, expected, case)

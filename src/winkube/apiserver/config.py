@@ -4,6 +4,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from winkube.api.addresses import service_ranges
 from winkube.facts.version import SERVED
 
 
@@ -23,6 +24,7 @@ class ApiServerConfig:
     advertise_address: str
     advertise_port: int = 6443
     service_account_issuer: str = "https://kubernetes.default.svc.cluster.local"
+    # One network, or one of each family after a comma; services get the first one's by default.
     service_cidr: str = "10.96.0.0/12"
     node_port_range: tuple[int, int] = (30000, 32767)
     cluster_domain: str = "cluster.local"
@@ -36,6 +38,7 @@ class ApiServerConfig:
     def __post_init__(self) -> None:
         if not self.sockets:
             raise ValueError("an API server needs at least one socket")
+        service_ranges(self.service_cidr)
         low, high = self.node_port_range
         if not 0 < low <= high <= 65535:
             raise ValueError(f"node port range {low}-{high} is not valid")

@@ -58,7 +58,7 @@ class ApiServer:
                 await seed(parts.registry, self._config)
                 keeping = keep_seeds(parts.registry, self._config)
                 tasks.append(group.create_task(keeping, name="system-objects"))
-                records = ServiceRecords(parts.registry, self._config.service_cidr)
+                records = ServiceRecords(parts.registry)
                 tasks.append(group.create_task(records.run(), name="service-records"))
                 flow = FlowControl(parts.registry)
                 tasks.append(group.create_task(flow.run(), name="flow-control"))

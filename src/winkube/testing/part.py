@@ -32,7 +32,7 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-async def serve_api(keys: Keys, port: int) -> None:
+async def serve_api(keys: Keys, port: int, *flags: str) -> None:
     from winkube.apiserver.config import ApiServerConfig
     from winkube.apiserver.server import ApiServer
 
@@ -49,6 +49,7 @@ async def serve_api(keys: Keys, port: int) -> None:
         service_account_issuer="https://kubernetes.default.svc",
         advertise_address="127.0.0.1",
         advertise_port=port,
+        **_said(flags),
     )
     await ApiServer(config).run()
 
@@ -119,6 +120,7 @@ _FLAGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "--leader-elect": ("leader_elect", lambda text: text == "true"),
     "--node-monitor-grace-period": ("node_grace_period", _seconds),
     "--node-startup-grace-period": ("node_startup_grace_period", _seconds),
+    "--service-cluster-ip-range": ("service_cidr", str),
     "--node-monitor-period": ("node_monitor_period", _seconds),
 }
 

@@ -78,7 +78,7 @@ def _upstream_version() -> str:
 
 @contextmanager
 def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[Plane]:
-    """An API server with an empty store; ``extra`` are more upstream flags."""
+    """An API server with an empty store; ``extra`` are more of upstream's flags."""
     folder.mkdir(parents=True, exist_ok=True)
     keys = Keys(folder)
     keys.write()
@@ -86,7 +86,7 @@ def api_server(make: Make, folder: Path, extra: Sequence[str] = ()) -> Iterator[
         port = free_port()
         store: tuple[int, ...] = ()
         if make == "winkube":
-            command = _our_part("apiserver", folder, port)
+            command = [*_our_part("apiserver", folder, port), *extra]
         else:
             url = f"http://127.0.0.1:{free_port()}"
             store = (stack.enter_context(_etcd(folder, url)),)

@@ -1,9 +1,10 @@
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
 
 from winkube.api.errors import InternalError, InvalidError
-from winkube.apiserver.services.address import Pool, address_pool
+from winkube.apiserver.services.address import Addresses, Pool
 from winkube.apiserver.services.change import drop_left_behind
 from winkube.apiserver.services.families import normalise_addresses
 from winkube.apiserver.services.hook import ServiceHook
@@ -26,9 +27,83 @@ def test_pool_gives_every_number_once_and_then_none() -> None:
 
 
 def test_dynamic_addresses_avoid_the_lower_band_while_they_can() -> None:
-    pool = address_pool("10.96.0.0/16")
-    first = int.from_bytes(bytes([10, 96, 0, 0]), "big")
-    assert all((pool.take_any() or 0) > first + 256 for _ in range(50))
+    addresses = Addresses("10.96.0.0/16,fd00:96::/64")
+    for family, first in (("IPv4", "10.96.0.0"), ("IPv6", "fd00:96::")):
+        taken = [addresses.take_any(family) for _ in range(50)]
+        lowest = int(ip_address(first)) + 256
+        assert all(each is not None and int(ip_address(each[1])) > lowest for each in taken)
+
+
+def test_ipv6_range_is_used_to_its_last_address() -> None:
+    hook = ServiceHook("fd00:96::/125", (30000, 30003))
+    made = [service() for _ in range(7)]
+    for each in made:
+        hook.begin(each, None)(True)
+    assert {each["spec"]["clusterIP"] for each in made} == {f"fd00:96::{n}" for n in range(1, 8)}
+    with pytest.raises(InternalError, match="range is full"):
+        hook.begin(service(), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["10.96.0.0/16,10.97.0.0/16", "10.96.0.0/16,fd00::/64,fd01::/64", "fd00::/56", "10.0.0.0/31"],
+)
+def test_ranges_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="range"):
+        Addresses(text)
+
+
+def make_dual() -> ServiceHook:
+    return ServiceHook("10.96.0.0/28,fd00:96::/112", (30000, 30003))
+
+
+BOTH: dict[str, Any] = {
+    "clusterIP": "10.96.0.9",
+    "clusterIPs": ["10.96.0.9", "fd00:96::9"],
+    "ipFamilyPolicy": "RequireDualStack",
+}
+
+
+def test_second_address_is_kept_from_others_until_it_is_released() -> None:
+    hook = make_dual()
+    first = service(**BOTH)
+    hook.begin(first, None)(True)
+    with pytest.raises(InvalidError, match="provided IP is already allocated"):
+        hook.begin(service(clusterIP="fd00:96:0:0::9"), None)
+    single = {"ipFamilyPolicy": "SingleStack", "clusterIP": None, "clusterIPs": None}
+    less = service(**single, ipFamilies=["IPv4", "IPv6"])
+    hook.begin(less, first)(True)
+    assert less["spec"]["clusterIPs"] == ["10.96.0.9"]
+    assert less["spec"]["ipFamilies"] == ["IPv4"]
+    hook.begin(service(clusterIP="fd00:96::9"), None)(True)
+
+
+def test_service_that_gets_a_second_family_keeps_its_first_address() -> None:
+    hook = make_dual()
+    old = service(clusterIP="10.96.0.9")
+    hook.begin(old, None)(True)
+    new = service(ipFamilyPolicy="PreferDualStack")
+    hook.begin(new, old)(True)
+    first, second = new["spec"]["clusterIPs"]
+    assert first == "10.96.0.9" == new["spec"]["clusterIP"]
+    with pytest.raises(InvalidError, match="already allocated"):
+        hook.begin(service(clusterIP=second), None)
+
+
+def test_refused_service_gives_back_the_address_it_had_already_taken() -> None:
+    hook = make_dual()
+    hook.begin(service(clusterIP="fd00:96::9"), None)(True)
+    with pytest.raises(InvalidError, match="already allocated"):
+        hook.begin(service(**BOTH), None)
+    hook.begin(service(clusterIP="10.96.0.9"), None)(True)
+
+
+def test_addresses_of_both_families_are_found_again_after_a_restart() -> None:
+    hook = make_dual()
+    hook.restore([service(**BOTH)])
+    for address in BOTH["clusterIPs"]:
+        with pytest.raises(InvalidError, match="already allocated"):
+            hook.begin(service(clusterIP=address), None)
 
 
 def test_failed_write_gives_the_address_back() -> None:

@@ -5,8 +5,10 @@ range, and it takes and writes in one process, so two requests never get the sam
 """
 
 import random
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
+
+from winkube.api.addresses import Network, regular, service_ranges
 
 # The lower part of the range is for those who choose: dynamic addresses come from above it
 # (KEP-3070: min(max(16, size/16), 256)).
@@ -14,8 +16,7 @@ _SMALLEST_BAND: Final = 16
 _LARGEST_BAND: Final = 256
 
 
-def service_address(cidr: str, index: int) -> IPv4Address:
-    return IPv4Network(cidr)[index]
+_KINDS: Final = {"IPv4": IPv4Address, "IPv6": IPv6Address}
 
 
 class Pool:
@@ -68,12 +69,46 @@ class Pool:
         self._taken.discard(number)
 
 
-def address_pool(cidr: str) -> Pool:
-    network = IPv4Network(cidr)
-    size = network.num_addresses - 2
-    band = min(max(_SMALLEST_BAND, network.num_addresses // 16), _LARGEST_BAND)
+Held = tuple[Pool, int]
+
+
+class Addresses:
+    """The service ranges by family; the first is what a service gets that asks for none."""
+
+    def __init__(self, text: str) -> None:
+        self._ranges = {f"IPv{network.version}": network for network in service_ranges(text)}
+        self._pools = {family: _pool(network) for family, network in self._ranges.items()}
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        return tuple(self._ranges)
+
+    def range(self, family: str) -> Network:
+        return self._ranges[family]
+
+    def take_any(self, family: str) -> tuple[Held, str] | None:
+        """An address and how to give it back; None when all are taken."""
+        number = self._pools[family].take_any()
+        if number is None:
+            return None
+        return (self._pools[family], number), str(_KINDS[family](number))
+
+    def find(self, address: object) -> Held | None:
+        """Where an address would be held; None for what is in no range of ours."""
+        found = regular(address)
+        if found is None or found[0] not in self._pools:
+            return None
+        pool, number = self._pools[found[0]], int(_KINDS[found[0]](found[1]))
+        return (pool, number) if number in pool else None
+
+
+def _pool(network: Network) -> Pool:
+    """Without the network's own address, nor the one that reaches all, which IPv6 has not."""
     first = int(network.network_address) + 1
-    return Pool(first, first + size - 1, band=band if size > 2 * band else 0)
+    last = int(network.broadcast_address) - (network.version == 4)
+    size = last - first + 1
+    band = min(max(_SMALLEST_BAND, network.num_addresses // 16), _LARGEST_BAND)
+    return Pool(first, last, band=band if size > 2 * band else 0)
 
 
 def port_pool(low: int, high: int) -> Pool:

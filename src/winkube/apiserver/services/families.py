@@ -1,9 +1,10 @@
 """The families of a service's addresses: what was meant, and what this cluster has.
 
-There is one family here, IPv4: what asks for another is refused, except for services that have
-neither addresses nor endpoints of ours.
+A cluster has one family or both, the first being the usual one. What asks for another is refused,
+except for services that have neither addresses nor endpoints of ours.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from winkube.api.errors import InvalidError
@@ -11,7 +12,6 @@ from winkube.api.validation.network.service_address import check_cluster_address
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
 
-_OWN: Final = "IPv4"
 _OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
 _SINGLE: Final = "SingleStack"
 _BOTH: Final = "must be 'RequireDualStack' or 'PreferDualStack' when multiple"
@@ -34,7 +34,9 @@ def normalise_addresses(spec: JsonObject, old: JsonObject | None) -> None:
             spec["clusterIPs"] = [first]
 
 
-def complete_families(name: str, spec: JsonObject, old: JsonObject | None) -> None:
+def complete_families(
+    name: str, spec: JsonObject, old: JsonObject | None, own: Sequence[str]
+) -> None:
     """Fill in policy and families; InvalidError for what this cluster cannot do."""
     if spec.get("type") == "ExternalName" or _is_settled(spec, old):
         return
@@ -48,15 +50,17 @@ def complete_families(name: str, spec: JsonObject, old: JsonObject | None) -> No
     if old is not None:
         _reduce(spec, old, problems)
     _check_policy(spec, problems)
-    _infer(spec, problems)
+    _infer(spec, own, problems)
     _raise(name, problems)
-    if bare:
-        _complete_bare(spec)
-        return
-    _check_configured(spec, problems)
-    _raise(name, problems)
-    if not spec.get("ipFamilies"):
-        spec["ipFamilies"] = [_OWN]
+    if not bare:
+        _check_configured(spec, own, problems)
+        _raise(name, problems)
+    families = spec.get("ipFamilies") or [own[0]]
+    # Headless and without selector: somebody else makes its endpoints, of whatever family.
+    both = bare or len(own) == 2
+    if both and len(families) < 2 and spec["ipFamilyPolicy"] != _SINGLE:
+        families = [*families, _OTHER[families[0]]]
+    spec["ipFamilies"] = families
 
 
 def _raise(name: str, problems: Problems) -> None:
@@ -92,7 +96,7 @@ def _check_policy(spec: JsonObject, problems: Problems) -> None:
             problems.invalid("spec.ipFamilyPolicy", _SINGLE, f"{_BOTH} {words} are specified")
 
 
-def _infer(spec: JsonObject, problems: Problems) -> None:
+def _infer(spec: JsonObject, own: Sequence[str], problems: Problems) -> None:
     families, every = list(spec.get("ipFamilies") or ()), spec.get("clusterIPs") or []
     for index, address in enumerate(every):
         if address == "None":
@@ -100,7 +104,7 @@ def _infer(spec: JsonObject, problems: Problems) -> None:
         family = family_of(address)
         if index < len(families):
             continue
-        if family != _OWN:
+        if family not in own:
             text = f"{family} is not configured on this cluster"
             problems.invalid(f"spec.clusterIPs[{index}]", every, text)
         else:
@@ -109,19 +113,11 @@ def _infer(spec: JsonObject, problems: Problems) -> None:
         spec["ipFamilies"] = families
 
 
-def _complete_bare(spec: JsonObject) -> None:
-    """Headless and without selector: somebody else makes its endpoints, of whatever family."""
-    families = spec.get("ipFamilies") or [_OWN]
-    if len(families) < 2 and spec["ipFamilyPolicy"] != _SINGLE:
-        families = [*families, _OTHER[families[0]]]
-    spec["ipFamilies"] = families
-
-
-def _check_configured(spec: JsonObject, problems: Problems) -> None:
-    if spec["ipFamilyPolicy"] == "RequireDualStack":
+def _check_configured(spec: JsonObject, own: Sequence[str], problems: Problems) -> None:
+    if spec["ipFamilyPolicy"] == "RequireDualStack" and len(own) < 2:
         text = "this cluster is not configured for dual-stack services"
         problems.invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], text)
     for index, family in enumerate(spec.get("ipFamilies") or ()):
-        if family != _OWN:
+        if family not in own:
             here = f"spec.ipFamilies[{index}]"
             problems.invalid(here, family, "not configured on this cluster")

@@ -6,12 +6,10 @@ before the object is validated, since validation wants them there.
 """
 
 from collections.abc import Iterable, Iterator
-from ipaddress import IPv4Address
 
-from winkube.api.addresses import parse_address
 from winkube.api.errors import Cause, InternalError, InvalidError, UnexplainedError
 from winkube.apiserver.registry.hook import Finish
-from winkube.apiserver.services.address import Pool, address_pool, port_pool
+from winkube.apiserver.services.address import Addresses, Held, Pool, port_pool
 from winkube.apiserver.services.change import (
     WITH_NODE_PORTS,
     keep_allocated,
@@ -20,7 +18,6 @@ from winkube.apiserver.services.change import (
 from winkube.apiserver.services.families import complete_families, normalise_addresses
 from winkube.base.types import JsonObject
 
-Held = tuple[Pool, int]
 _TAKEN = "provided port is already allocated"
 _LAST_PORT = 32768
 
@@ -76,8 +73,8 @@ class _Claims:
 
 class ServiceHook:
     def __init__(self, cidr: str, node_ports: tuple[int, int]) -> None:
-        self._cidr, self._node_ports = cidr, node_ports
-        self._addresses = address_pool(cidr)
+        self._node_ports = node_ports
+        self._addresses = Addresses(cidr)
         self._ports = port_pool(*node_ports)
 
     def restore(self, services: Iterable[JsonObject]) -> None:
@@ -111,9 +108,10 @@ class ServiceHook:
 
     def _held(self, service: JsonObject) -> Iterator[Held]:
         spec = service.get("spec") or {}
-        number = _number(spec.get("clusterIP"))
-        if number is not None and number in self._addresses:
-            yield self._addresses, number
+        for address in spec.get("clusterIPs") or [spec.get("clusterIP")]:
+            held = self._addresses.find(address)
+            if held is not None:
+                yield held
         ports = [port.get("nodePort") for port in spec.get("ports") or ()]
         for port in {*ports, spec.get("healthCheckNodePort")}:
             if isinstance(port, int) and port in self._ports:
@@ -124,9 +122,8 @@ class ServiceHook:
         if old is not None:
             keep_allocated(spec, old)
         normalise_addresses(spec, old)
-        complete_families(name, spec, old)
-        if spec.get("type") != "ExternalName" and _is_new(old):
-            self._allocate_address(spec, name, claims)
+        complete_families(name, spec, old, self._addresses.families)
+        self._allocate_addresses(spec, old, name, claims)
         if spec.get("type") in WITH_NODE_PORTS:
             if old is None:
                 self._first_ports(spec, name, claims)
@@ -135,33 +132,53 @@ class ServiceHook:
         if needs_health_check(spec) and not (old is not None and needs_health_check(old)):
             self._health_port(spec, claims)
 
-    def _allocate_address(self, spec: JsonObject, name: str, claims: _Claims) -> None:
+    def _allocate_addresses(
+        self, spec: JsonObject, old: JsonObject | None, name: str, claims: _Claims
+    ) -> None:
+        """All of a new service; of one that gets a second family, the second."""
         every = list(spec.get("clusterIPs") or ())
-        if every == ["None"]:
+        if spec.get("type") == "ExternalName" or every == ["None"]:
             return
-        if every and every[0]:
-            self._claim_address(every, name, claims)
-        else:
-            number = claims.take_any(self._addresses)
-            if number is None:
-                raise InternalError(
-                    "Internal error occurred: failed to allocate a serviceIP: range is full"
-                )
-            every = [str(IPv4Address(number))]
+        families = spec.get("ipFamilies") or []
+        first = 0
+        if old is not None and old.get("type") != "ExternalName":
+            first = 1
+            had = old.get("ipFamilies") or ()
+            if len(had) != 1 or len(families) != 2 or old.get("clusterIPs") == ["None"]:
+                return
+        every += [""] * (len(families) - len(every))
+        for index, family in enumerate(families[first:], first):
+            if every[index]:
+                self._claim_address(every, index, family, name, claims)
+            else:
+                every[index] = self._any_address(family, claims)
         spec["clusterIP"], spec["clusterIPs"] = every[0], every
 
-    def _claim_address(self, every: list[str], name: str, claims: _Claims) -> None:
-        wanted = every[0]
-        number = _number(wanted)
+    def _any_address(self, family: str, claims: _Claims) -> str:
+        if claims.dry_run:
+            return str(self._addresses.range(family).network_address)
+        found = self._addresses.take_any(family)
+        if found is None:
+            raise InternalError(
+                "Internal error occurred: failed to allocate a serviceIP: range is full"
+            )
+        claims.taken.append(found[0])
+        return found[1]
+
+    def _claim_address(
+        self, every: list[str], index: int, family: str, name: str, claims: _Claims
+    ) -> None:
+        wanted = every[index]
+        held = self._addresses.find(wanted)
         problem = ""
-        if number is None or number not in self._addresses:
+        if held is None:
             problem = "the provided network does not match the current range"
             if claims.dry_run:
                 problem = (
                     f"the provided IP ({wanted}) is not in the valid range. The range of valid "
-                    f"IPs is {self._cidr}"
+                    f"IPs is {self._addresses.range(family)}"
                 )
-        elif not claims.take(self._addresses, number):
+        elif not claims.take(*held):
             problem = "provided IP is already allocated"
         if problem:
             shown = ",".join(f'"{address}"' for address in every)
@@ -243,10 +260,6 @@ class ServiceHook:
             raise InternalError(f"Internal error occurred: {text}", details=details)
 
 
-def _is_new(old: JsonObject | None) -> bool:
-    return old is None or old.get("type") == "ExternalName"
-
-
 def _allocates(spec: JsonObject) -> bool:
     balanced = spec.get("type") == "LoadBalancer"
     return not balanced or spec.get("allocateLoadBalancerNodePorts") is not False
@@ -259,11 +272,6 @@ def _requested(ports: Iterable[JsonObject]) -> dict[int, int]:
         if port.get("nodePort"):
             found.setdefault(port.get("port") or 0, int(port["nodePort"]))
     return found
-
-
-def _number(text: str | None) -> int | None:
-    address = parse_address(text)
-    return int(address) if isinstance(address, IPv4Address) else None
 
 
 def _invalid(name: str, field: str, message: str) -> InvalidError:

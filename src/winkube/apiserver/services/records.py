@@ -1,4 +1,4 @@
-"""Who has which cluster address, as objects: the ServiceCIDR and one IPAddress for each address.
+"""Who has which cluster address, as objects: one IPAddress for each address.
 
 The addresses themselves are taken by the hook in this process; these objects follow the Services
 (KEP-1880), so that people and other programs can see them.
@@ -7,6 +7,7 @@ The addresses themselves are taken by the hook in this process; these objects fo
 import logging
 from typing import Final
 
+from winkube.api.addresses import regular
 from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.cache import Change
@@ -14,9 +15,8 @@ from winkube.apiserver.item import Item
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.create import create
-from winkube.apiserver.registry.update import delete_now, store_update
+from winkube.apiserver.registry.update import delete_now
 from winkube.apiserver.served import Served
-from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)
@@ -25,14 +25,13 @@ _GROUP: Final = "networking.k8s.io"
 _MANAGER: Final = "ipaddress.kubernetes.io/managed-by"
 _FAMILY: Final = "ipaddress.kubernetes.io/ip-family"
 _ALLOCATOR: Final = "ipallocator.k8s.io"
-_RANGE: Final = "kubernetes"
-_FINALIZER: Final = "networking.k8s.io/service-cidr-finalizer"
 _LOOK_AGAIN: Final = 60.0
 
 
 def addresses_of(service: JsonObject) -> list[str]:
     spec = service.get("spec") or {}
-    return [address for address in spec.get("clusterIPs") or () if address != "None"]
+    found = (regular(address) for address in spec.get("clusterIPs") or ())
+    return [each[1] for each in found if each is not None]
 
 
 def plan_address(address: str, service: JsonObject) -> JsonObject:
@@ -44,7 +43,6 @@ def plan_address(address: str, service: JsonObject) -> JsonObject:
         "metadata": {"name": address, "labels": {_FAMILY: family, _MANAGER: _ALLOCATOR}},
         "spec": {
             "parentRef": {
-                "group": "",
                 "resource": "services",
                 "namespace": metadata["namespace"],
                 "name": metadata["name"],
@@ -54,21 +52,18 @@ def plan_address(address: str, service: JsonObject) -> JsonObject:
 
 
 class ServiceRecords:
-    def __init__(self, registry: Registry, cidr: str) -> None:
+    def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._cidr = cidr
         self._services = registry.resources.core("services")
         self._addresses = registry.resources.find(_GROUP, "v1", "ipaddresses")
-        self._ranges = registry.resources.find(_GROUP, "v1", "servicecidrs")
 
     async def run(self) -> None:
         """Follow the Services for ever; versions without these kinds have nothing to follow."""
-        if self._addresses is None or self._ranges is None:
+        if self._addresses is None:
             return
         while True:
             with self._services.cache.subscribe() as watcher:
                 try:
-                    await self._ensure_range(self._ranges)
                     await self._sync(self._addresses)
                     while not watcher.lagged:
                         for change in await watcher.take(_LOOK_AGAIN):
@@ -76,26 +71,6 @@ class ServiceRecords:
                 except ApiError as error:
                     log.warning("cannot record addresses", extra={"error": str(error)})
                     await watcher.take(1.0)
-
-    async def _ensure_range(self, ranges: Served) -> None:
-        if ranges.cache.get(ranges.key("", _RANGE)) is not None:
-            return
-        wanted: JsonObject = {
-            "kind": "ServiceCIDR",
-            "apiVersion": f"{_GROUP}/v1",
-            "metadata": {"name": _RANGE, "finalizers": [_FINALIZER]},
-            "spec": {"cidrs": [self._cidr]},
-        }
-        item = await create(self._registry, ranges, "", wanted, WriteOptions(SELF))
-        condition = {
-            "type": "Ready",
-            "status": "True",
-            "lastTransitionTime": to_rfc3339(self._registry.clock.now()),
-            "reason": "",
-            "message": "Kubernetes default Service CIDR is ready",
-        }
-        fresh = {**item.load(), "status": {"conditions": [condition]}}
-        await store_update(self._registry, ranges, item, fresh, WriteOptions(SELF))
 
     async def _sync(self, addresses: Served) -> None:
         wanted = {

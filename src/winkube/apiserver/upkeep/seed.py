@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from winkube.api.addresses import service_ranges
 from winkube.api.defaults import apply_defaults
 from winkube.api.errors import AlreadyExistsError, ApiError
 from winkube.apiserver.auth.bootstrap import bootstrap_objects
@@ -22,13 +23,13 @@ from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.create import create
 from winkube.apiserver.registry.update import store_update
 from winkube.apiserver.served import Served
-from winkube.apiserver.services.address import service_address
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
 log = logging.getLogger(__name__)
 
 _OURS: Final = frozenset({"endpoints", "endpointslices"})
+_SELF: Final = WriteOptions(SELF)
 _KEEP_SECONDS: Final = 2.0
 TOKEN_TRACKING: Final = "kube-apiserver-legacy-service-account-token-tracking"
 Seed = tuple[tuple[str, str, str], str, JsonObject]  # resource, namespace, object
@@ -72,7 +73,7 @@ async def _create(
     obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
     apply_defaults(served.kind, obj)
     try:
-        return await create(registry, served, namespace, obj, WriteOptions(SELF))
+        return await create(registry, served, namespace, obj, _SELF)
     except AlreadyExistsError:
         log.debug("seed exists", extra={"key": obj["metadata"]["name"]})
         return None
@@ -84,13 +85,17 @@ async def _refresh(registry: Registry, served: Served, item: Item, wanted: JsonO
     for field, value in wanted.items():
         if field != "metadata":
             obj[field] = value
-    await store_update(registry, served, item, obj, WriteOptions(SELF))
+    await store_update(registry, served, item, obj, _SELF)
 
 
 async def _say_ready(registry: Registry, served: Served, item: Item, wanted: JsonObject) -> None:
     """Addresses come from this range, unless it is another server's or somebody said otherwise."""
     obj = item.load()
-    if obj["spec"].get("cidrs") != wanted["spec"]["cidrs"] or obj.get("status"):
+    ranges = wanted["spec"]["cidrs"]
+    if obj["spec"].get("cidrs") == ranges[:1] != ranges:  # a cluster that gets a second family
+        item = await store_update(registry, served, item, {**obj, "spec": wanted["spec"]}, _SELF)
+        obj = item.load()
+    if obj["spec"].get("cidrs") != ranges or obj.get("status"):
         return
     condition = {
         "type": "Ready",
@@ -100,13 +105,14 @@ async def _say_ready(registry: Registry, served: Served, item: Item, wanted: Jso
         "message": "Kubernetes default Service CIDR is ready",
     }
     obj["status"] = {"conditions": [condition]}
-    await store_update(registry, served, item, obj, WriteOptions(SELF))
+    await store_update(registry, served, item, obj, _SELF)
 
 
 def _indispensable(config: ApiServerConfig) -> Iterator[Seed]:
     for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
         yield ("", "v1", "namespaces"), "", {"metadata": {"name": name}}
-    cidr = {"metadata": {"name": "kubernetes"}, "spec": {"cidrs": [config.service_cidr]}}
+    ranges = [str(network) for network in service_ranges(config.service_cidr)]
+    cidr = {"metadata": {"name": "kubernetes"}, "spec": {"cidrs": ranges}}
     yield ("networking.k8s.io", "v1", "servicecidrs"), "", cidr
     yield from _kubernetes_service(config)
 
@@ -139,7 +145,7 @@ def _objects(now: float) -> Iterator[Seed]:
 
 def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:
     labels = {"component": "apiserver", "provider": "kubernetes"}
-    address = str(service_address(config.service_cidr, 1))
+    address = str(service_ranges(config.service_cidr)[0][1])
     port = {"name": "https", "port": 443, "protocol": "TCP", "targetPort": config.advertise_port}
     spec = {"type": "ClusterIP", "clusterIP": address, "ports": [port], "sessionAffinity": "None"}
     yield (
@@ -165,7 +171,7 @@ def _kubernetes_service(config: ApiServerConfig) -> Iterator[Seed]:
                 "name": "kubernetes",
                 "labels": {"kubernetes.io/service-name": "kubernetes"},
             },
-            "addressType": "IPv4",
+            "addressType": f"IPv{ip_address(config.advertise_address).version}",
             "endpoints": [{"addresses": [config.advertise_address], "conditions": {"ready": True}}],
             "ports": [served_port],
         },

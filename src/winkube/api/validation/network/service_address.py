@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from winkube.api.addresses import parse_address
+from winkube.api.addresses import parse_address, regular
 from winkube.api.validation.common import check_ip
 from winkube.api.validation.problems import Problems
 from winkube.base.types import JsonObject
@@ -17,8 +17,8 @@ def is_headless(spec: JsonObject) -> bool:
 
 
 def family_of(address: str) -> str:
-    parsed = parse_address(address)
-    return "IPv6" if parsed is not None and parsed.version == 6 else "IPv4"
+    found = regular(address)
+    return "IPv4" if found is None else found[0]
 
 
 def check_cluster_addresses(spec: JsonObject, old: JsonObject, problems: Problems) -> None:
