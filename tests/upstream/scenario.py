@@ -59,6 +59,7 @@ KINDS: Final[dict[str, Resource]] = {
     "ResourceQuota": resources.RESOURCEQUOTAS,
     "ClusterRole": resources.CLUSTERROLES,
     "VolumeAttributesClass": resources.VOLUMEATTRIBUTESCLASSES,
+    "ServiceCIDR": resources.SERVICECIDRS,
 }
 _CLUSTER: Final = frozenset(
     {
@@ -66,6 +67,7 @@ _CLUSTER: Final = frozenset(
         "Namespace",
         "Node",
         "PersistentVolume",
+        "ServiceCIDR",
         "StorageClass",
         "VolumeAttributesClass",
     }

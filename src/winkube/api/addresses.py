@@ -62,6 +62,14 @@ def parse_network(value: object) -> tuple[Address, Network] | None:
     return address, ipaddress.ip_network(f"{address}/{length}", strict=False)
 
 
+def gives(network: Network, address: Address) -> bool:
+    """Whether the range has this address to give: not its own, nor the one that reaches all."""
+    if address.version != network.version or address not in network:
+        return False
+    whole = address.version == 4 and address == network.broadcast_address
+    return address != network.network_address and not whole
+
+
 def service_ranges(text: str) -> tuple[Network, ...]:
     """Where cluster addresses come from: one network, or one of each family after a comma."""
     networks = tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))

@@ -28,6 +28,7 @@ from winkube.apiserver.render import Renderer
 from winkube.apiserver.reviews import Reviews
 from winkube.apiserver.served import Resources
 from winkube.apiserver.services.hook import ServiceHook
+from winkube.apiserver.services.ranges import Ranges
 from winkube.apiserver.storage import Storage
 from winkube.apiserver.streaming.kubelet import Kubelets
 from winkube.apiserver.subresource.binding import Binding
@@ -140,7 +141,9 @@ def _storage(store: Store, cache: Cache, encryption: Encryption | None) -> Stora
 
 
 def _service_hook(config: ApiServerConfig, resources: Resources) -> ServiceHook:
-    hook = ServiceHook(config.service_cidr, config.node_port_range)
+    served = resources.find("networking.k8s.io", "v1", "servicecidrs")
+    ranges = None if served is None else Ranges(served)
+    hook = ServiceHook(config.service_cidr, config.node_port_range, ranges)
     hook.restore(item.load() for item in resources.core("services").cache.items())
     return hook
 

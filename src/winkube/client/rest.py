@@ -153,6 +153,25 @@ class ApiClient:
         path = resource.path(namespace, name, subresource)
         return await self._json("PATCH", path, body=body, content_type=patch_type.value)
 
+    async def apply(
+        self,
+        resource: Resource,
+        obj: JsonObject,
+        *,
+        manager: str,
+        subresource: str | None = None,
+    ) -> JsonObject:
+        """Server-side apply of the fields in ``obj``, also of those that another manager has."""
+        where = obj["metadata"]
+        path = resource.path(where.get("namespace"), where["name"], subresource)
+        return await self._json(
+            "PATCH",
+            path,
+            query={"fieldManager": manager, "force": "true"},
+            body=obj,
+            content_type=PatchType.APPLY.value,
+        )
+
     async def delete(
         self,
         resource: Resource,

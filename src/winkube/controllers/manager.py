@@ -39,6 +39,7 @@ from winkube.controllers.quota import ResourceQuotaController
 from winkube.controllers.replicaset import ReplicaSetController, ReplicationController
 from winkube.controllers.role_aggregation import RoleAggregationController
 from winkube.controllers.service_account_token import ServiceAccountTokenController
+from winkube.controllers.service_range import ServiceRangeController
 from winkube.controllers.stale_disruption import StaleDisruptionController
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.controllers.volume.attributes import AttributesClassProtection
@@ -88,6 +89,7 @@ CONTROLLERS: Final[tuple[Callable[[Context], Controller], ...]] = (
     RoleAggregationController,
     EphemeralVolumeController,
     NodeTtlController,
+    ServiceRangeController,
 )
 
 

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from winkube.api.addresses import service_ranges
 from winkube.api.errors import InternalError, InvalidError
 from winkube.apiserver.services.address import Addresses, Pool
 from winkube.apiserver.services.change import drop_left_behind
@@ -27,7 +28,7 @@ def test_pool_gives_every_number_once_and_then_none() -> None:
 
 
 def test_dynamic_addresses_avoid_the_lower_band_while_they_can() -> None:
-    addresses = Addresses("10.96.0.0/16,fd00:96::/64")
+    addresses = Addresses(service_ranges("10.96.0.0/16,fd00:96::/64"))
     for family, first in (("IPv4", "10.96.0.0"), ("IPv6", "fd00:96::")):
         taken = [addresses.take_any(family) for _ in range(50)]
         lowest = int(ip_address(first)) + 256
@@ -50,7 +51,7 @@ def test_ipv6_range_is_used_to_its_last_address() -> None:
 )
 def test_ranges_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="range"):
-        Addresses(text)
+        service_ranges(text)
 
 
 def make_dual() -> ServiceHook:

@@ -67,13 +67,19 @@ def _created(name: str, *rows: dict[str, Any]) -> Case:
 
 
 def _changes(name: str, base: dict[str, Any]) -> Case:
-    """Each change of a new service, and after it one more by which it is told again."""
+    """Each change of a new service, and after it one more by which it is told again.
+
+    Not of a headless one: upstream may try the second change on what was before the first, and
+    then warns of that.
+    """
     steps = []
+    again = Step("PATCH", f"{PATH}/s", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    last = Step("GET", f"{PATH}/s") if base.get("clusterIP") == "None" else again
     for first, change in (_own(base, change) for change in CHANGES):
         steps += [
             Step("POST", PATH, service(first)),
             Step("PATCH", f"{PATH}/s", {"spec": change}, MERGE),
-            Step("PATCH", f"{PATH}/s", {"metadata": {"labels": {"a": "b"}}}, MERGE),
+            last,
             Step("DELETE", f"{PATH}/s"),
         ]
     return Case(name, steps, managed=False)

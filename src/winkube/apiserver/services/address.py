@@ -1,14 +1,15 @@
-"""Cluster addresses: a pool of numbers in the service range, taken and given back in memory.
+"""Cluster addresses: numbers in the ranges of services, taken and given back in memory.
 
 The objects themselves are the record: at start the pool is filled from them. One server owns the
 range, and it takes and writes in one process, so two requests never get the same number.
 """
 
 import random
+from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from winkube.api.addresses import Network, regular, service_ranges
+from winkube.api.addresses import Network, regular
 
 # The lower part of the range is for those who choose: dynamic addresses come from above it
 # (KEP-3070: min(max(16, size/16), 256)).
@@ -27,6 +28,12 @@ class Pool:
         self._band = band
         self._taken: set[int] = set()
         self._random = random.Random(seed)
+
+    def part(self, low: int, high: int, *, band: int = 0) -> "Pool":
+        """Some of the numbers: what is taken here is taken there, and the other way round."""
+        part = Pool(low, high, band=band)
+        part._taken = self._taken
+        return part
 
     def __contains__(self, number: int) -> bool:
         return self._low <= number <= self._high
@@ -73,42 +80,60 @@ Held = tuple[Pool, int]
 
 
 class Addresses:
-    """The service ranges by family; the first is what a service gets that asks for none."""
+    """Who holds which address, by family, and the ranges that new ones come from.
 
-    def __init__(self, text: str) -> None:
-        self._ranges = {f"IPv{network.version}": network for network in service_ranges(text)}
-        self._pools = {family: _pool(network) for family, network in self._ranges.items()}
+    The first family is what a service gets that asks for none. Ranges come and go, and may lie in
+    one another; what is held is held in all of them.
+    """
 
-    @property
-    def families(self) -> tuple[str, ...]:
-        return tuple(self._ranges)
+    def __init__(self, own: Sequence[Network]) -> None:
+        self.families = tuple(f"IPv{network.version}" for network in own)
+        self._held = {
+            f"IPv{network.version}": Pool(0, (1 << network.max_prefixlen) - 1) for network in own
+        }
+        self._offered: Sequence[Network] = ()
+        self._parts: dict[str, list[tuple[Network, Pool]]] = {}
+        self.offer(own)
 
-    def range(self, family: str) -> Network:
-        return self._ranges[family]
+    def offer(self, networks: Sequence[Network]) -> None:
+        """From now on new addresses come from these."""
+        if networks is self._offered:
+            return
+        self._offered = networks
+        self._parts = {family: [] for family in self.families}
+        for network in networks:
+            family = f"IPv{network.version}"
+            if family in self._held:
+                self._parts[family].append((network, _part(self._held[family], network)))
+
+    def ranges(self, family: str) -> list[Network]:
+        return [network for network, _ in self._parts[family]]
 
     def take_any(self, family: str) -> tuple[Held, str] | None:
         """An address and how to give it back; None when all are taken."""
-        number = self._pools[family].take_any()
-        if number is None:
-            return None
-        return (self._pools[family], number), str(_KINDS[family](number))
+        for _, part in self._parts[family]:
+            number = part.take_any()
+            if number is not None:
+                return (part, number), str(_KINDS[family](number))
+        return None
 
     def find(self, address: object) -> Held | None:
-        """Where an address would be held; None for what is in no range of ours."""
+        """Where an address is held; None for one of a family that is not ours."""
         found = regular(address)
-        if found is None or found[0] not in self._pools:
+        if found is None or found[0] not in self._held:
             return None
-        pool, number = self._pools[found[0]], int(_KINDS[found[0]](found[1]))
-        return (pool, number) if number in pool else None
+        return self._held[found[0]], int(_KINDS[found[0]](found[1]))
+
+    def is_offered(self, family: str, number: int) -> bool:
+        return any(number in part for _, part in self._parts[family])
 
 
-def _pool(network: Network) -> Pool:
+def _part(held: Pool, network: Network) -> Pool:
     """Without the network's own address, nor the one that reaches all, which IPv6 has not."""
     first = int(network.network_address) + 1
     last = int(network.broadcast_address) - (network.version == 4)
-    size = last - first + 1
     band = min(max(_SMALLEST_BAND, network.num_addresses // 16), _LARGEST_BAND)
-    return Pool(first, last, band=band if size > 2 * band else 0)
+    return held.part(first, last, band=band if last - first > 2 * band else 0)
 
 
 def port_pool(low: int, high: int) -> Pool:

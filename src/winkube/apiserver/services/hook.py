@@ -7,6 +7,7 @@ before the object is validated, since validation wants them there.
 
 from collections.abc import Iterable, Iterator
 
+from winkube.api.addresses import service_ranges
 from winkube.api.errors import Cause, InternalError, InvalidError, UnexplainedError
 from winkube.apiserver.registry.hook import Finish
 from winkube.apiserver.services.address import Addresses, Held, Pool, port_pool
@@ -16,6 +17,7 @@ from winkube.apiserver.services.change import (
     needs_health_check,
 )
 from winkube.apiserver.services.families import complete_families, normalise_addresses
+from winkube.apiserver.services.ranges import Ranges
 from winkube.base.types import JsonObject
 
 _TAKEN = "provided port is already allocated"
@@ -72,9 +74,14 @@ class _Claims:
 
 
 class ServiceHook:
-    def __init__(self, cidr: str, node_ports: tuple[int, int]) -> None:
+    """``ranges`` are the objects that say where addresses come from, where they are served."""
+
+    def __init__(
+        self, cidr: str, node_ports: tuple[int, int], ranges: Ranges | None = None
+    ) -> None:
         self._node_ports = node_ports
-        self._addresses = Addresses(cidr)
+        self._addresses = Addresses(service_ranges(cidr))
+        self._ranges = ranges
         self._ports = port_pool(*node_ports)
 
     def restore(self, services: Iterable[JsonObject]) -> None:
@@ -119,6 +126,8 @@ class ServiceHook:
 
     def _complete(self, new: JsonObject, old: JsonObject | None, claims: _Claims) -> None:
         spec, name = new["spec"], new["metadata"].get("name") or ""
+        if self._ranges is not None:
+            self._addresses.offer(self._ranges.networks())
         if old is not None:
             keep_allocated(spec, old)
         normalise_addresses(spec, old)
@@ -155,8 +164,8 @@ class ServiceHook:
         spec["clusterIP"], spec["clusterIPs"] = every[0], every
 
     def _any_address(self, family: str, claims: _Claims) -> str:
-        if claims.dry_run:
-            return str(self._addresses.range(family).network_address)
+        if claims.dry_run and (ranges := self._addresses.ranges(family)):
+            return str(ranges[0].network_address)
         found = self._addresses.take_any(family)
         if found is None:
             raise InternalError(
@@ -171,12 +180,12 @@ class ServiceHook:
         wanted = every[index]
         held = self._addresses.find(wanted)
         problem = ""
-        if held is None:
+        if held is None or not self._addresses.is_offered(family, held[1]):
             problem = "the provided network does not match the current range"
-            if claims.dry_run:
+            if claims.dry_run and (ranges := self._addresses.ranges(family)):
                 problem = (
                     f"the provided IP ({wanted}) is not in the valid range. The range of valid "
-                    f"IPs is {self._addresses.range(family)}"
+                    f"IPs is {ranges[0]}"
                 )
         elif not claims.take(*held):
             problem = "provided IP is already allocated"
