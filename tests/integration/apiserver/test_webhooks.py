@@ -227,3 +227,84 @@ def test_configurations_are_validated(hook: Webhook, configured: Configured) -> 
         "webhooks[0].clientConfig.url",
         "webhooks[0].admissionReviewVersions",
     ]
+
+
+_MISFITS: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "text",
+        {"allowed": "false"},
+        "string into Go struct field AdmissionResponse.response.allowed of type bool",
+    ),
+    (
+        "warning",
+        {"warnings": 5},
+        "number into Go struct field AdmissionResponse.response.warnings of type []string",
+    ),
+    (
+        "status",
+        {"status": "no"},
+        "string into Go struct field AdmissionResponse.response.status of type v1.Status",
+    ),
+    (
+        "code",
+        {"status": {"code": "x"}},
+        "string into Go struct field Status.response.status.code of type int32",
+    ),
+    (
+        "half",
+        {"status": {"code": 403.5}},
+        "number 403.5 into Go struct field Status.response.status.code of type int32",
+    ),
+    (
+        "details",
+        {"status": {"details": "x"}},
+        "string into Go struct field Status.response.status.details of type v1.StatusDetails",
+    ),
+    (
+        "patch",
+        {"patch": 5},
+        "number into Go struct field AdmissionResponse.response.patch of type []uint8",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"), [each[1:] for each in _MISFITS], ids=[each[0] for each in _MISFITS]
+)
+def test_an_answer_of_other_types_is_the_webhooks_failure(
+    hook: Webhook, configured: Configured, fields: dict[str, Any], words: str
+) -> None:
+    hook.answers["v"] = lambda request: (
+        deny(request) | {"response": {**deny(request)["response"], **fields}}
+    )
+    configured("validating", hook.config("v"))
+    refused = configured.create()
+    assert refused.status == 500
+    called = 'failed calling webhook "v.example.com": failed to call webhook'
+    assert refused.message == f"Internal error occurred: {called}: json: cannot unmarshal {words}"
+    configured.clean()
+    configured("validating", hook.config("v", failurePolicy="Ignore"), name="b")
+    assert configured.create().status == 201
+
+
+def test_a_webhook_does_not_move_an_object_to_another_namespace(
+    hook: Webhook, configured: Configured, api: Any
+) -> None:
+    move = {"op": "replace", "path": "/metadata/namespace", "value": "kube-system"}
+    hook.answers["m"] = lambda request: patch(request, move)
+    configured("mutating", hook.config("m"))
+    refused = configured.create()
+    said = "the namespace of the provided object does not match the namespace sent on the request"
+    assert (refused.status, refused.message) == (400, said)
+    assert api("GET", "/api/v1/namespaces/kube-system/configmaps/m").status == 404
+
+
+def test_a_webhook_does_not_begin_the_end_of_a_new_object(
+    hook: Webhook, configured: Configured
+) -> None:
+    begin = {"op": "add", "path": "/metadata/deletionTimestamp", "value": "2020-01-01T00:00:00Z"}
+    hook.answers["m"] = lambda request: patch(request, begin)
+    configured("mutating", hook.config("m"))
+    made = configured.create()
+    assert made.status == 201
+    assert "deletionTimestamp" not in made.body["metadata"]

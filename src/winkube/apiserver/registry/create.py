@@ -39,8 +39,6 @@ async def create(
 ) -> Item:
     metadata = obj["metadata"]
     _place(served, namespace, obj)
-    for name in _SYSTEM_FIELDS:
-        metadata.pop(name, None)
     request = Admission(
         "CREATE",
         served,
@@ -56,9 +54,11 @@ async def create(
     # What admission adds belongs to nobody.
     await registry.work(options, _track, registry, served, obj, options)
     await registry.admission.admit(request)
-    drop_repeated_owners(obj, options.warnings, admitted=True)
     stored = False
     try:
+        drop_repeated_owners(obj, options.warnings, admitted=True)
+        # A webhook says no more about where an object is, or whether it goes, than its author.
+        _place(served, namespace, obj)
         item = await _create(registry, request, options)
         stored = True
         return item
@@ -120,6 +120,8 @@ def _place(served: Served, namespace: str, obj: JsonObject) -> None:
         obj["metadata"]["namespace"] = namespace
     else:
         obj["metadata"].pop("namespace", None)
+    for name in _SYSTEM_FIELDS:
+        obj["metadata"].pop(name, None)
 
 
 async def _complete(registry: Registry, request: Admission, options: WriteOptions) -> None:

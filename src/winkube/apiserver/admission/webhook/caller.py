@@ -14,6 +14,7 @@ import orjson
 from winkube.api.errors import ApiError, NotFoundError, UnavailableError
 from winkube.apiserver.admission.webhook.hooks import Hook
 from winkube.apiserver.admission.webhook.review import CallError
+from winkube.apiserver.admission.webhook.shape import no_document
 from winkube.apiserver.aggregation.remote import SERVICE_NAME, endpoints, port_name
 from winkube.apiserver.deadline import left
 from winkube.apiserver.served import Resources
@@ -23,11 +24,6 @@ _AGENT: Final = "kube-apiserver-admission"
 _MAX_ANSWER: Final = 8 * 1024 * 1024
 _PIECE: Final = 64 * 1024
 _CONTEXTS: Final = 128
-_NO_DOCUMENT: Final = (
-    "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of "
-    'type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-    'Kind string "json:\\"kind,omitempty\\"" }'
-)
 
 
 class Caller:
@@ -83,7 +79,7 @@ class Caller:
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError:
-            raise CallError(f"failed to call webhook: {_NO_DOCUMENT}") from None
+            raise CallError(f"failed to call webhook: {no_document('')}") from None
 
     def _url(self, config: JsonObject, service: JsonObject | None) -> str:
         if service is None:

@@ -15,6 +15,7 @@ from winkube.api.errors import (
     ForbiddenError,
 )
 from winkube.apiserver.admission.chain import Admission
+from winkube.apiserver.admission.webhook.shape import ShapeError, go_type, read_response
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
 
@@ -24,9 +25,6 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 
 
 _BASE64: Final = frozenset(string.ascii_letters + string.digits + "+/=")
-_GO_TYPES: Final = {
-    dict: "object", str: "string", int: "number", float: "number", bool: "bool", type(None): "null"
-}  # fmt: skip
 
 
 class CallError(WinkubeError):
@@ -102,8 +100,11 @@ def parse_answer(review: JsonObject, answer: Any, *, mutating: bool) -> Verdict:
 
 
 def _parse(review: JsonObject, answer: Any, *, mutating: bool) -> Verdict:
-    response = answer.get("response") if isinstance(answer, dict) else None
-    if not isinstance(response, dict):
+    try:
+        response = read_response(answer)
+    except ShapeError as error:
+        raise UnreadableError(str(error)) from None
+    if response is None:
         raise CallError("webhook response was absent")
     if review["apiVersion"] == f"{_GROUP}/v1":
         uid, wanted = response.get("uid") or "", review["request"]["uid"]
@@ -121,7 +122,7 @@ def _parse(review: JsonObject, answer: Any, *, mutating: bool) -> Verdict:
         response.get("status") or {},
         _patch_text(response) if mutating else b"",
         response.get("patchType") or "JSONPatch",
-        tuple(str(text) for text in response.get("warnings") or ()),
+        tuple(text or "" for text in response.get("warnings") or ()),
     )
 
 
@@ -161,9 +162,12 @@ def read_patch(verdict: Verdict) -> list[Any]:
         patch = orjson.loads(verdict.patch)
     except orjson.JSONDecodeError as error:
         raise CallError(f"received undecodable patch in webhook response: {error}") from None
-    if not isinstance(patch, list):
-        what = f"json: cannot unmarshal {_GO_TYPES[type(patch)]} into Go value of type"
-        text = f"{what} jsonpatch.Patch"
+    entries = patch if isinstance(patch, list) else ()
+    odd = next((each for each in entries if not isinstance(each, dict | None)), None)
+    if not isinstance(patch, list) or odd is not None:
+        wanted = "jsonpatch.Patch" if odd is None else "jsonpatch.Operation"
+        found = go_type(patch if odd is None else odd)
+        text = f"json: cannot unmarshal {found} into Go value of type {wanted}"
         raise CallError(f"received undecodable patch in webhook response: {text}")
     if patch and verdict.patch_type != "JSONPatch":
         raise CallError(f'unsupported patch type "{verdict.patch_type}"')
