@@ -11,6 +11,7 @@ An answer other than 101 never leads to a raw connection: it is an ordinary, bou
 
 import asyncio
 import ssl as tls
+import string
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -338,17 +339,23 @@ async def _read_chunks(duplex: Duplex) -> bytes:
     body = b""
     while len(body) < MAX_BODY:
         line = await _read_until(duplex, b"\r\n", 1024)
-        try:
-            left = int(line.split(b";")[0], 16) + 2
-        except ValueError as error:
-            raise UpgradeError("a chunk of the answer has no length") from error
+        size = _chunk_size(line)
+        # More than is kept is not read, whatever the peer says it has to say.
+        wanted = min(size + 2, MAX_BODY + 2 - len(body))
         chunk = b""
-        while len(chunk) < left and (data := await duplex.read(left - len(chunk))):
+        while len(chunk) < wanted and (data := await duplex.read(wanted - len(chunk))):
             chunk += data
-        if left == 2:
+        if not size or len(chunk) < wanted:
             break
         body += chunk[:-2]
-    return body[:MAX_BODY]
+    return body
+
+
+def _chunk_size(line: bytes) -> int:
+    text = line.split(b";")[0].strip()
+    if not text or text.strip(string.hexdigits.encode()):
+        raise UpgradeError("a chunk of the answer has no length")
+    return int(text, 16)
 
 
 async def _read_until(duplex: Duplex, mark: bytes, limit: int) -> bytes:

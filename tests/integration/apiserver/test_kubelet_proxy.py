@@ -27,6 +27,14 @@ async def _endless_page(request: web.BaseRequest, notes: list[str]) -> web.Strea
     return response
 
 
+async def _echo(request: web.BaseRequest) -> web.StreamResponse:
+    socket = web.WebSocketResponse(protocols=("talk",))
+    await socket.prepare(request)
+    async for message in socket:
+        await socket.send_str(message.data)
+    return socket
+
+
 @pytest.fixture
 def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
     """A kubelet that writes down what it is asked; its port and its notes."""
@@ -45,6 +53,8 @@ def kubelet(server: Any) -> Iterator[tuple[int, list[str]]]:
             return web.Response(text='<a href="/next">next</a>', content_type="text/html")
         if request.path == "/endless":
             return await _endless_page(request, asked)
+        if request.path == "/echo":
+            return await _echo(request)
         if request.path == "/moved":
             return web.Response(status=302, headers={"Location": "/elsewhere"})
         if "follow" not in request.query:
@@ -127,6 +137,39 @@ def test_node_proxy_passes_path_and_query(api: Any, pod: str, kubelet: Any) -> N
     answer = api("GET", "/api/v1/nodes/n1/proxy/stats/summary?only=1")
     assert answer.body == b"kubelet /stats/summary\n"
     assert kubelet[1][-1] == "/stats/summary?only=1"
+
+
+def test_node_proxy_to_another_port_does_not_reach_the_kubelet(
+    api: Any, pod: str, kubelet: Any
+) -> None:
+    port, asked = kubelet
+    assert api("GET", f"/api/v1/nodes/n1:{port}/proxy/pods").body == b"kubelet /pods\n"
+    asked.clear()
+    for name in ("n1:9100", "http:n1:9100", "https:n1:9100"):
+        answer = api("GET", f"/api/v1/nodes/{name}/proxy/pods")
+        assert (answer.status, answer.message) == (400, "address not allowed"), name
+    assert not asked
+
+
+async def test_a_websocket_goes_through_a_node_proxy(server: Any, pod: str) -> None:
+    url = f"{server.url}/api/v1/nodes/n1/proxy/echo"
+    async with (
+        http_session() as session,
+        session.ws_connect(url, ssl=server.ssl_context(), protocols=("talk",)) as socket,
+    ):
+        assert socket.protocol == "talk"
+        await socket.send_str("hello")
+        assert (await socket.receive()).data == "hello"
+
+
+async def test_an_upgrade_that_is_refused_behind_a_proxy_is_an_answer(
+    server: Any, pod: str
+) -> None:
+    url = f"{server.url}/api/v1/nodes/n1/proxy/moved"
+    async with http_session() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(url, ssl=server.ssl_context())
+    assert refused.value.status == 302
 
 
 def test_unreachable_kubelet_is_unavailable(api: Any, pod: str) -> None:

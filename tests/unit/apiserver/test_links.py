@@ -1,10 +1,13 @@
 """Links of proxied pages lead through the proxy."""
 
+import asyncio
 import time
 
 import pytest
 
+from winkube.aio.fair import FairGate
 from winkube.apiserver.streaming.links import Links
+from winkube.apiserver.streaming.relay import Pages
 
 PREFIX = "/api/v1/namespaces/ns/pods/p:80/proxy"
 LINKS = Links(PREFIX, frozenset({"10.0.0.1:80", "server:6443"}))
@@ -53,3 +56,20 @@ def test_a_page_that_never_ends_its_tags_is_read_once(piece: str) -> None:
     started = time.monotonic()
     LINKS.change_page(piece * 100_000)
     assert time.monotonic() - started < 5
+
+
+def test_a_character_by_too_long_a_number_stays_as_it_is() -> None:
+    page = f'<a href="&#{"1" * 10_000};">t</a>'
+    assert LINKS.change_page(page) == page
+
+
+async def test_pages_are_changed_one_at_a_time() -> None:
+    gate: FairGate[str] = FairGate(1)
+    pages = Pages(LINKS, gate, "reader")
+    await gate.enter("other")
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(pages.change(b'<a href="/x">'), name="page")
+        await asyncio.sleep(0)
+        assert gate.waiting("reader") == 1
+        gate.leave("other")
+    assert task.result() == f'<a href="{PREFIX}/x">'.encode()

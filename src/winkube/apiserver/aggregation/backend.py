@@ -19,9 +19,11 @@ from winkube.api.errors import ApiError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
+from winkube.apiserver.streaming.join import join, wants_upgrade
 from winkube.apiserver.streaming.relay import Forwarder, forwarded_headers, read_some, relay
+from winkube.apiserver.tls import trusting_context
 from winkube.base.types import JsonObject
-from winkube.wire.upgrade import Upgraded, UpgradeError, request_upgrade, splice, take_over
+from winkube.wire.upgrade import UpgradeError
 
 _IDENTITY: Final = "x-remote-"
 _DISCOVERY_SECONDS: Final = 5.0
@@ -56,7 +58,7 @@ class Backends:
         for name in [name for name in headers if name.lower().startswith(_IDENTITY)]:
             headers.popall(name, None)
         headers.extend(identity_headers(user))
-        if "upgrade" in request.headers.get("Connection", "").lower():
+        if wants_upgrade(request):
             return await self._join(request, remote, url, headers)
         limit = _DISCOVERY_SECONDS if discovery else None
         try:
@@ -78,28 +80,11 @@ class Backends:
     async def _join(
         self, request: web.BaseRequest, remote: Remote, url: yarl.URL, headers: CIMultiDict[str]
     ) -> web.StreamResponse:
-        """A connection that becomes another protocol (WebSocket, SPDY): bytes both ways."""
-        headers["Connection"] = "Upgrade"
-        headers["Upgrade"] = request.headers.get("Upgrade", "")
         context = self._context(remote.ca, remote.insecure)
         try:
-            answer = await request_upgrade(
-                url,
-                headers.items(),
-                method=request.method,
-                ssl=context,
-                server_name=remote.server_name,
-            )
+            return await join(request, url, headers, ssl=context, server_name=remote.server_name)
         except UpgradeError as error:
             return _refusal(str(error))
-        if answer.duplex is None:
-            return answer.to_response()
-        try:
-            async with take_over(request, answer.headers) as client:
-                await splice(client, answer.duplex)
-        finally:
-            answer.duplex.close()
-        return Upgraded()
 
     async def fetch(self, remote: Remote, path: str) -> JsonObject:
         """A document of the server's own, for our use; raises aiohttp's errors and ApiErrors.
@@ -123,13 +108,7 @@ class Backends:
             return document
 
     def _make_context(self, ca: str, insecure: bool) -> ssl.SSLContext:
-        if insecure:
-            # Not the default one: it would read the machine's authorities to ask none of them.
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        else:
-            context = ssl.create_default_context(cadata=ca or None)
+        context = trusting_context() if insecure else ssl.create_default_context(cadata=ca or None)
         cert, key = self._config.proxy_client_cert, self._config.proxy_client_key
         if cert is not None and key is not None:
             context.load_cert_chain(cert, key)

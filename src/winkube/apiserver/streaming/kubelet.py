@@ -19,11 +19,18 @@ from winkube.api.simulation import is_simulated
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
-from winkube.apiserver.streaming.links import Links
+from winkube.apiserver.streaming.join import join, wants_upgrade
 from winkube.apiserver.streaming.messages import relay_messages, wants_messages
-from winkube.apiserver.streaming.relay import Forwarder, forwarded_headers, read_some, relay
-from winkube.apiserver.tls import kubelet_context
+from winkube.apiserver.streaming.relay import (
+    Forwarder,
+    Pages,
+    forwarded_headers,
+    read_some,
+    relay,
+)
+from winkube.apiserver.tls import kubelet_context, trusting_context
 from winkube.base.types import JsonObject
+from winkube.wire.upgrade import UpgradeError
 
 _DEFAULT_PORT: Final = 10250
 _MAX_WORDS: Final = 64 * 1024
@@ -76,17 +83,20 @@ class Kubelets:
         *,
         secure: bool = True,
         judge: bool = False,
-        links: Links | None = None,
+        pages: Pages | None = None,
     ) -> web.StreamResponse:
         """Send the request on and stream the answer back, flushing as it arrives.
 
-        With ``judge`` a refusal becomes a Status of ours with the refuser's words; with ``links``
-        those of the answer lead through us again. Only kubelets have certificates of our CA.
+        With ``judge`` a refusal becomes a Status of ours with the refuser's words; with ``pages``
+        links of the answer lead through us again. Only kubelets have certificates of our CA.
         """
         headers = forwarded_headers(request.headers)
-        if links is not None:
-            headers["X-Forwarded-Uri"] = links.change(url.raw_path)
+        if pages is not None:
+            headers["X-Forwarded-Uri"] = pages.links.change(url.raw_path)
         try:
+            if pages is not None and wants_upgrade(request):
+                trusted = self.context if secure else trusting_context()
+                return await join(request, url, headers, ssl=trusted)
             context = self.context if secure else False
             async with self._forwarder.send(request, url, headers, ssl=context) as answer:
                 if judge and answer.status >= _REFUSED:
@@ -94,8 +104,8 @@ class Kubelets:
                     raise _refusal(answer.status, words[:_MAX_WORDS].decode(errors="replace"))
                 if judge and wants_messages(request):
                     return await relay_messages(request, answer)
-                return await relay(request, answer, links)
-        except (aiohttp.ClientError, TimeoutError) as error:
+                return await relay(request, answer, pages)
+        except (aiohttp.ClientError, TimeoutError, UpgradeError) as error:
             raise _unreachable(url, error) from error
 
     async def close(self) -> None:

@@ -101,7 +101,11 @@ def _change_page(page: str, change: Callable[[str], str]) -> str:
 
 def _change_tag(tag: str, change: Callable[[str], str]) -> str:
     reader = _Tag()
-    reader.feed(tag)
+    try:
+        reader.feed(tag)
+    except ValueError:
+        # A character by a number of thousands of digits is none.
+        return tag
     if reader.name is None:
         return tag
     urls = _URLS.get(reader.name, ())

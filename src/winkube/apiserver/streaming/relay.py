@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
@@ -11,6 +12,7 @@ import yarl
 from aiohttp import web
 from multidict import CIMultiDict
 
+from winkube.aio.fair import FairGate
 from winkube.apiserver.streaming.links import Links
 from winkube.apiserver.streaming.presence import while_connected
 
@@ -104,17 +106,33 @@ def forwarded_headers(headers: Mapping[str, str]) -> CIMultiDict[str]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """How links are changed: one page at a time, as a hostile one takes seconds."""
+
+    links: Links
+    gate: FairGate[str]
+    tenant: str
+
+    async def change(self, page: bytes) -> bytes:
+        await self.gate.enter(self.tenant)
+        try:
+            return await asyncio.to_thread(_changed_page, self.links, page)
+        finally:
+            self.gate.leave(self.tenant)
+
+
 async def relay(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, links: Links | None = None
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, pages: Pages | None = None
 ) -> web.StreamResponse:
     headers = forwarded_headers(answer.headers)
-    if links is not None and "Location" in headers:
-        headers["Location"] = links.change(headers["Location"])
+    if pages is not None and "Location" in headers:
+        headers["Location"] = pages.links.change(headers["Location"])
     begin = b""
-    if links is not None and "Location" not in headers and _is_page(answer):
+    if pages is not None and "Location" not in headers and _is_page(answer):
         begin = await read_some(answer, MAX_PAGE + 1)
         if len(begin) <= MAX_PAGE:
-            body = await asyncio.to_thread(_changed_page, links, begin)
+            body = await pages.change(begin)
             return web.Response(status=answer.status, headers=headers, body=body)
     response = web.StreamResponse(status=answer.status, headers=headers)
     if answer.content_length is not None:

@@ -7,11 +7,13 @@ from typing import Any, Final
 import yarl
 from aiohttp import web
 
+from winkube.aio.fair import FairGate
 from winkube.api.errors import BadRequestError, NotFoundError, UnavailableError
 from winkube.apiserver.call import Call
 from winkube.apiserver.registry.core import Registry, get
 from winkube.apiserver.streaming.kubelet import Kubelets
 from winkube.apiserver.streaming.links import Links
+from winkube.apiserver.streaming.relay import Pages
 from winkube.apiserver.subresource.admitted import admit_connection
 from winkube.base.types import JsonObject
 
@@ -24,6 +26,7 @@ class Proxy:
     def __init__(self, kubelets: Kubelets, registry: Registry) -> None:
         self._kubelets = kubelets
         self._admission = registry.admission
+        self._pages: FairGate[str] = FairGate(1)
         self._slices = registry.resources.require("discovery.k8s.io", "v1", "endpointslices")
 
     async def handle(self, call: Call) -> web.StreamResponse:
@@ -33,7 +36,8 @@ class Proxy:
         fields = {} if is_bare else {"path": said}
         options = await admit_connection(self._admission, call, fields)
         path = "/" + (options.get("path") or "").removeprefix("/")
-        url = self._url(call).with_path(path)
+        found, secure = self._server(call)
+        url = found.with_path(path)
         if is_bare:
             redirect = _to_folder(call.request)
             if redirect is not None:
@@ -41,18 +45,30 @@ class Proxy:
         query = call.request.rel_url.query_string
         url = url.with_query(query) if query else url
         links = Links(call.request.path.removesuffix(said), _names(call.request, url))
-        secure = call.served.kind.plural == "nodes"
-        return await self._kubelets.forward(call.request, url, secure=secure, links=links)
+        pages = Pages(links, self._pages, call.user.tenant)
+        return await self._kubelets.forward(call.request, url, secure=secure, pages=pages)
 
-    def _url(self, call: Call) -> yarl.URL:
+    def _server(self, call: Call) -> tuple[yarl.URL, bool]:
+        """Where it is, and whether it is a kubelet."""
         plural = call.served.kind.plural
         scheme, name, port = split_name(call.target.name, call.served.kind.singular)
         if plural == "nodes":
-            return self._kubelets.url(name, "/")
+            return self._node_url(name, scheme, port)
         found = get(call.served, call.target.namespace, name).load()
         if plural == "pods":
-            return _pod_url(found, scheme, port)
-        return self._service_url(found, scheme, port)
+            return _pod_url(found, scheme, port), False
+        return self._service_url(found, scheme, port), False
+
+    def _node_url(self, name: str, scheme: str, port: str) -> tuple[yarl.URL, bool]:
+        """The kubelet, or whatever listens at another port: who may ask for that asks no kubelet.
+
+        As upstream does (registry/core/node/strategy.go: ResourceLocation).
+        """
+        kubelet = self._kubelets.url(name, "/")
+        if port in ("", str(kubelet.port)):
+            return kubelet, True
+        host = proxied_address(kubelet.host)
+        return yarl.URL.build(scheme=scheme or "http", host=host, port=_port(port)), False
 
     def _service_url(self, service: JsonObject, scheme: str, port: str) -> yarl.URL:
         metadata = service["metadata"]
@@ -123,13 +139,16 @@ def proxied_address(text: Any) -> str:
 
 def _pod_url(pod: JsonObject, scheme: str, port: str) -> yarl.URL:
     address = proxied_address((pod.get("status") or {}).get("podIP"))
-    number = port
     if not port:
         ports = [p for c in pod["spec"]["containers"] for p in c.get("ports") or ()]
-        number = str(ports[0]["containerPort"]) if ports else "80"
-    if not (number.isascii() and number.isdigit() and 0 < int(number[:6]) < 65536):
-        raise BadRequestError(f'invalid port "{port}"')
-    return yarl.URL.build(scheme=scheme or "http", host=address, port=int(number))
+        port = str(ports[0]["containerPort"]) if ports else "80"
+    return yarl.URL.build(scheme=scheme or "http", host=address, port=_port(port))
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) < 65536):
+        raise BadRequestError(f'invalid port "{text}"')
+    return int(text)
 
 
 def _service_port(service: JsonObject, port: str) -> str:
