@@ -9,6 +9,7 @@ from aiohttp import web
 
 from winkube.api.errors import NotFoundError
 from winkube.api.kinds import Kind
+from winkube.apiserver.admission.chain import Admission, Operation
 from winkube.apiserver.body import decode_applied, decode_as, media_type, read_body
 from winkube.apiserver.call import Call, not_allowed, reply, reply_json, reply_large
 from winkube.apiserver.delete_options import DeleteOptions, read_delete_options
@@ -150,7 +151,10 @@ class Verbs:
         if options.weight < LARGE:
             return await self._create(call, raw, options)
         return await self._room.write(
-            call.user.tenant, options.weight, lambda: self._create(call, raw, options)
+            call.user.tenant,
+            options.weight,
+            lambda: self._create(call, raw, options),
+            self._asked(call, "CREATE"),
         )
 
     async def _create(self, call: Call, raw: bytes, options: WriteOptions) -> web.Response:
@@ -171,20 +175,32 @@ class Verbs:
         """PUT and PATCH, of the object or of a part of it."""
         if not call.target.name or bool(call.target.namespace) != call.served.kind.namespaced:
             raise not_allowed()
-        operation = "Update" if call.verb == "update" else "Patch"
+        name = "Update" if call.verb == "update" else "Patch"
         media = media_type(call.request.headers.get("Content-Type", ""))
         if call.verb == "patch":
             require_patch(media)
-        options = WriteOptions.parse(call.user, call.query, operation, apply=media == APPLY_PATCH)
+        options = WriteOptions.parse(call.user, call.query, name, apply=media == APPLY_PATCH)
         options.agent = call.request.headers.get("User-Agent", "")
         call.warnings = options.warnings
         raw = await read_body(call.request)
         options.weight = len(raw) + _size(call)
         if options.weight < LARGE:
             return await self._change(call, raw, options, part)
+        operation: Operation = "UPDATE" if _size(call) else "CREATE"
         return await self._room.write(
-            call.user.tenant, options.weight, lambda: self._change(call, raw, options, part)
+            call.user.tenant,
+            options.weight,
+            lambda: self._change(call, raw, options, part),
+            self._asked(call, operation, part.name),
         )
+
+    def _asked(self, call: Call, operation: Operation, part: str = "") -> frozenset[str]:
+        """The webhooks that may be shown what is written, before it is read."""
+        target = call.target
+        probe = Admission(
+            operation, call.served, target.namespace, target.name, call.user, subresource=part
+        )
+        return self._registry.admission.asked(probe)
 
     async def _change(
         self, call: Call, raw: bytes, options: WriteOptions, part: Part
@@ -252,7 +268,10 @@ class Verbs:
         if size < LARGE:
             return await self._delete(call, options, write)
         return await self._room.write(
-            call.user.tenant, size, lambda: self._delete(call, options, write)
+            call.user.tenant,
+            size,
+            lambda: self._delete(call, options, write),
+            self._asked(call, "DELETE"),
         )
 
     async def _delete(

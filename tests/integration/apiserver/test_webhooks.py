@@ -1,6 +1,8 @@
 """Admission webhooks: matched, asked, obeyed; and what happens when they fail."""
 
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -308,3 +310,37 @@ def test_a_webhook_does_not_begin_the_end_of_a_new_object(
     made = configured.create()
     assert made.status == 201
     assert "deletionTimestamp" not in made.body["metadata"]
+
+
+def test_large_writes_that_a_slow_webhook_holds_up_leave_room_to_others(
+    hook: Webhook, configured: Configured, api: Any, server: Any
+) -> None:
+    answer, held = threading.Event(), threading.Semaphore(0)
+
+    def slow(request: dict[str, Any]) -> Any:
+        held.release()
+        answer.wait(30)
+        return allow(request)
+
+    hook.answers["m"] = slow
+    configured("mutating", hook.config("m", timeoutSeconds=30))
+    data = {"a": "x" * 1_000_000}
+
+    def write(number: int) -> int:
+        body = {"metadata": {"name": f"m-{number}"}, "data": data}
+        user = {"Impersonate_User": f"tenant-{number}", "Impersonate_Group": "system:masters"}
+        return int(api("POST", configured.maps, body, **user).status)
+
+    with ThreadPoolExecutor(60) as pool:
+        writes = [pool.submit(write, number) for number in range(60)]
+        for _ in range(8):
+            held.acquire(timeout=30)
+        body = {"metadata": {"name": "shop"}, "data": data}
+        user = {"Impersonate_User": "bystander", "Impersonate_Group": "system:masters"}
+        made = api("POST", "/api/v1/namespaces/default/configmaps", body, **user)
+        still_held = not any(each.done() for each in writes)
+        answer.set()
+        assert [each.result() for each in writes] == [201] * 60
+    assert made.status == 201
+    assert still_held
+    api("DELETE", "/api/v1/namespaces/default/configmaps/shop")

@@ -6,7 +6,7 @@ upstream, the candidate is prepared and validated by its kind between the two.
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from winkube.api.errors import ForbiddenError
 from winkube.api.kinds import Kind
@@ -85,6 +85,13 @@ class Step(Protocol):
     async def admit(self, request: Admission) -> None: ...
 
 
+@runtime_checkable
+class Asking(Protocol):
+    """A step that asks others can name those that may be concerned, whatever the object is."""
+
+    def asked(self, request: Admission) -> frozenset[str]: ...
+
+
 class Validator(Protocol):
     async def validate(self, request: Admission) -> None: ...
 
@@ -117,6 +124,12 @@ class Chain:
     def asks_others(self, served: Served) -> bool:
         """Whether somebody else may be shown what is written."""
         return any(_asks(step) for steps in self._steps(served) for step in steps)
+
+    def asked(self, request: Admission) -> frozenset[str]:
+        """Who may be shown what is written, as far as can be said without looking at it."""
+        steps = dict.fromkeys(step for part in self._steps(request.served) for step in part)
+        named = (step.asked(request) for step in steps if _asks(step) and isinstance(step, Asking))
+        return frozenset().union(*named)
 
     async def ask_changers(self, request: Admission) -> None:
         """What is not kept, like a connection or a question, is for the steps that ask others."""

@@ -52,11 +52,23 @@ class Hooks:
         return self._configurations is not None and len(self._configurations.cache) > 0
 
     def concerned(self, request: Admission) -> list[Hook]:
+        return [hook for hook in self._asked(request) if self.matches(hook, request)]
+
+    def asked(self, request: Admission) -> frozenset[str]:
+        """Who may be concerned, whatever the object says of itself."""
+        try:
+            return frozenset(
+                hook.uid for hook in self._asked(request) if self._is_near(hook, request)
+            )
+        except NotFoundError:
+            return frozenset()  # there is no such namespace: nobody will be asked
+
+    def _asked(self, request: Admission) -> Iterable[Hook]:
         if self._configurations is None or not self.exist or not request.asks:
-            return []
+            return ()
         if request.served.kind.group == GROUP:
-            return []  # else a bad webhook could not be taken away again
-        return [hook for hook in self._all(self._configurations) if self.matches(hook, request)]
+            return ()  # else a bad webhook could not be taken away again
+        return self._all(self._configurations)
 
     def _all(self, configurations: Served) -> Iterable[Hook]:
         for item in configurations.cache.items():
@@ -67,14 +79,17 @@ class Hooks:
             yield from hooks
 
     def matches(self, hook: Hook, request: Admission) -> bool:
-        rules = hook.spec.get("rules") or ()
-        if not any(rule_matches(rule, request) for rule in rules):
-            return False
         if hook.objects is not None:
             metas = [(each or {}).get("metadata") for each in (request.obj, request.old)]
             found = [meta for meta in metas if meta]
             if not any(hook.objects.matches(meta.get("labels") or {}) for meta in found):
                 return False
+        return self._is_near(hook, request)
+
+    def _is_near(self, hook: Hook, request: Admission) -> bool:
+        rules = hook.spec.get("rules") or ()
+        if not any(rule_matches(rule, request) for rule in rules):
+            return False
         return hook.namespaces is None or self._in_namespace(hook.namespaces, request)
 
     def _in_namespace(self, selector: LabelSelector, request: Admission) -> bool:

@@ -80,6 +80,9 @@ class MutatingWebhooks:
     def asks_others(self) -> bool:
         return self._hooks.exist
 
+    def asked(self, request: Admission) -> frozenset[str]:
+        return self._hooks.asked(request)
+
     def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
         return None if self._hooks.exist else NOTHING_SEEN
 
@@ -150,6 +153,9 @@ class ValidatingWebhooks:
     @property
     def asks_others(self) -> bool:
         return self._hooks.exist
+
+    def asked(self, request: Admission) -> frozenset[str]:
+        return self._hooks.asked(request)
 
     def sees(self, namespace: str, pod: JsonObject, user: User) -> Hashable | None:
         return None if self._hooks.exist else NOTHING_SEEN
