@@ -1,4 +1,6 @@
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.unit.controllers.stage import controlling, make_context, play_kubelet
@@ -10,7 +12,9 @@ from winkube.client.resource import (
     PERSISTENTVOLUMECLAIMS,
     PODS,
     STATEFULSETS,
+    Resource,
 )
+from winkube.client.stream import WatchEvent
 from winkube.controllers.statefulset.controller import StatefulSetController
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually
@@ -112,6 +116,38 @@ async def test_scaled_away_pods_take_their_claims_when_the_policy_says_so() -> N
     assert [each["kind"] for each in leaving["metadata"]["ownerReferences"]] == ["Pod"]
     staying = api.find(PERSISTENTVOLUMECLAIMS, "default/data-db-0") or {}
     assert "ownerReferences" not in staying["metadata"]
+
+
+class DeafToClaims(FakeApi):
+    """Nobody hears of a claim that is made."""
+
+    @asynccontextmanager
+    async def watch(
+        self, resource: Resource, **options: Any
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with super().watch(resource, **options) as events:
+            yield _silent() if resource == PERSISTENTVOLUMECLAIMS else events
+
+
+async def _silent() -> AsyncIterator[WatchEvent]:
+    await asyncio.Event().wait()
+    yield WatchEvent("BOOKMARK", {})
+
+
+async def test_claims_that_the_cache_never_saw_go_with_their_pods_too() -> None:
+    api = DeafToClaims()
+    policy = {"whenDeleted": "Retain", "whenScaled": "Delete"}
+    api.seed(
+        STATEFULSETS,
+        stateful_set(2, volumeClaimTemplates=[CLAIM], persistentVolumeClaimRetentionPolicy=policy),
+    )
+    subject = StatefulSetController(make_context(api))
+    async with controlling(subject, beside=(play_kubelet(api),)):
+        await eventually(lambda: settled(api, "one", 2))
+        await api.patch(STATEFULSETS, "db", {"spec": {"replicas": 1}})
+        await eventually(lambda: names(api) == ["db-0"])
+    leaving = api.find(PERSISTENTVOLUMECLAIMS, "default/data-db-1") or {}
+    assert [each["kind"] for each in leaving["metadata"]["ownerReferences"]] == ["Pod"]
 
 
 async def test_rollback_raises_the_old_revision() -> None:

@@ -1,8 +1,9 @@
 """Carry out what a set's plan says: claims, then pods, then the status."""
 
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from winkube.api.errors import AlreadyExistsError, ApiError
+from winkube.api.errors import AlreadyExistsError, ApiError, NotFoundError
 from winkube.api.meta import (
     is_deleting,
     key_of,
@@ -33,7 +34,12 @@ from winkube.controllers.statefulset.identity import (
     with_identity,
 )
 from winkube.controllers.statefulset.plan import Act, Plan, SetView, Step, plan_set
-from winkube.controllers.statefulset.retention import has_conflict, wanted_owners
+from winkube.controllers.statefulset.retention import (
+    DELETE,
+    has_conflict,
+    policy_of,
+    wanted_owners,
+)
 from winkube.controllers.statefulset.revision import (
     by_number,
     new_revision,
@@ -149,6 +155,8 @@ class StatefulSetController(Controller):
             return
         for pod in plan.disown:
             await self._set_owners(stateful_set, pod)
+        for pod in plan.shrink:
+            await self._bequeath(stateful_set, pod)
         leaving = [Step(Act.DELETE, pod) for pod in plan.shrink]
         await _all([doing(step) for step in leaving])
         if plan.outdated is not None:
@@ -234,18 +242,33 @@ class StatefulSetController(Controller):
     async def _set_owners(self, stateful_set: JsonObject, pod: JsonObject) -> None:
         for wanted in claims_of(stateful_set, ordinal_of(pod)).values():
             claim = self._claims.get(key_of(wanted))
-            if claim is None:
+            if claim is not None:
+                await self._own(stateful_set, pod, claim)
+
+    async def _bequeath(self, stateful_set: JsonObject, pod: JsonObject) -> None:
+        """A claim that our cache does not know yet would stay for ever once its pod is gone."""
+        if policy_of(stateful_set)[1] != DELETE:
+            return
+        for wanted in claims_of(stateful_set, ordinal_of(pod)).values():
+            if self._claims.get(key_of(wanted)) is not None:
                 continue
-            if has_conflict(claim, stateful_set, pod):
-                said = (
-                    f"PersistentVolumeClaim {name_of(claim)} has a conflicting OwnerReference that "
-                    "acts as a manging controller, the retention policy is ignored for this claim"
+            with contextlib.suppress(NotFoundError):
+                found = await self.client.get(
+                    PERSISTENTVOLUMECLAIMS, name_of(wanted), namespace=namespace_of(wanted)
                 )
-                self.event(stateful_set, "Warning", "ConflictingController", said)
-            owners = wanted_owners(claim, stateful_set, pod)
-            if owners is not None:
-                metadata = {**claim["metadata"], "ownerReferences": owners}
-                await self.client.update(PERSISTENTVOLUMECLAIMS, {**claim, "metadata": metadata})
+                await self._own(stateful_set, pod, found)
+
+    async def _own(self, stateful_set: JsonObject, pod: JsonObject, claim: JsonObject) -> None:
+        if has_conflict(claim, stateful_set, pod):
+            said = (
+                f"PersistentVolumeClaim {name_of(claim)} has a conflicting OwnerReference that "
+                "acts as a manging controller, the retention policy is ignored for this claim"
+            )
+            self.event(stateful_set, "Warning", "ConflictingController", said)
+        owners = wanted_owners(claim, stateful_set, pod)
+        if owners is not None:
+            metadata = {**claim["metadata"], "ownerReferences": owners}
+            await self.client.update(PERSISTENTVOLUMECLAIMS, {**claim, "metadata": metadata})
 
     def _tell(
         self, stateful_set: JsonObject, verb: str, pod: JsonObject, error: Exception | None = None
