@@ -118,7 +118,7 @@ def plan_disruptions(budget: JsonObject, pods: Iterable[JsonObject], now: float)
     waits = []
     for pod in pods:
         at = noted.get(name_of(pod))
-        if at is None or is_deleting(pod):
+        if at is None or is_deleting(pod) or _came_after(pod, at):
             continue
         left = parse_rfc3339(at) + DELETION_SECONDS - now
         if left < 0:
@@ -127,6 +127,12 @@ def plan_disruptions(budget: JsonObject, pods: Iterable[JsonObject], now: float)
             pending[name_of(pod)] = at
             waits.append(left)
     return Disruptions(pending, tuple(overdue), min(waits, default=None))
+
+
+def _came_after(pod: JsonObject, noted: str) -> bool:
+    """The pod that was noted is gone, and this one has its name, as pods of a StatefulSet do."""
+    created = pod["metadata"].get("creationTimestamp")
+    return bool(created) and parse_rfc3339(created) > parse_rfc3339(noted)
 
 
 def plan_status(

@@ -102,6 +102,15 @@ def test_noted_pods_are_believed_for_two_minutes() -> None:
     assert found.again == 100.0
 
 
+def test_pod_that_came_after_the_note_of_its_name_is_not_the_one_that_goes() -> None:
+    subject = {**budget(), "status": {"disruptedPods": {"a": to_rfc3339(NOW - 20)}}}
+    old, new = pod("a"), pod("a")
+    old["metadata"]["creationTimestamp"] = to_rfc3339(NOW - 20)
+    new["metadata"]["creationTimestamp"] = to_rfc3339(NOW - 19)
+    assert list(plan_disruptions(subject, [old], NOW).pending) == ["a"]
+    assert not plan_disruptions(subject, [new], NOW).pending
+
+
 def test_failure_allows_nothing() -> None:
     status = plan_failure({**budget(), "status": {"disruptionsAllowed": 2}}, "why", NOW)
     assert status["disruptionsAllowed"] == 0
