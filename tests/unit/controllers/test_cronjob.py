@@ -1,11 +1,12 @@
 from typing import Any
 
 from winkube.api.cron import parse_schedule
+from winkube.api.errors import ConflictError
 from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
-from winkube.client.resource import CRONJOBS, EVENTS, JOBS
+from winkube.client.resource import CRONJOBS, EVENTS, JOBS, Resource
 from winkube.controllers.controller import Context
 from winkube.controllers.cronjob.controller import CronJobController
 from winkube.controllers.cronjob.plan import Due, find_due, new_job, next_wake, plan_history
@@ -94,9 +95,9 @@ def test_oldest_finished_jobs_are_history() -> None:
 
 
 class Cluster:
-    def __init__(self, now: str = "00:10:01") -> None:
+    def __init__(self, now: str = "00:10:01", api: FakeApi | None = None) -> None:
         self.clock = FakeClock(at(now))
-        self.api = FakeApi(self.clock)
+        self.api = api or FakeApi(self.clock)
         recorder = EventRecorder(self.api, "cronjob-controller", clock=self.clock)
         self.context = Context(self.api, InformerPool(self.api), recorder, clock=self.clock)
         self.subject = CronJobController(self.context)
@@ -151,6 +152,33 @@ async def test_job_is_started_listed_and_followed() -> None:
         "SuccessfulCreate": f"Created job {first}",
         "SawCompletedJob": f"Saw completed job: {first}, condition: Complete",
     }
+
+
+class Contended(FakeApi):
+    """Somebody else was quicker, as often as said."""
+
+    quicker = 0
+
+    async def update(
+        self, resource: Resource, obj: JsonObject, *, subresource: str | None = None
+    ) -> JsonObject:
+        if resource == CRONJOBS and self.quicker:
+            self.quicker -= 1
+            raise ConflictError("the object has been modified")
+        return await super().update(resource, obj, subresource=subresource)
+
+
+async def test_success_is_noted_though_its_job_is_no_history_and_the_first_write_fails() -> None:
+    api = Contended()
+    cluster = Cluster(api=api)
+    api.seed(CRONJOBS, cron_job(successfulJobsHistoryLimit=0))
+    async with cluster.run():
+        await eventually(lambda: cluster.status().get("active"))
+        api.quicker = 1
+        await cluster.end(minute("00:10:00"), "Complete")
+        await eventually(lambda: not cluster.jobs())
+        await eventually(lambda: "active" not in cluster.status())
+    assert cluster.status()["lastSuccessfulTime"] == "2024-01-01T00:10:01Z"
 
 
 async def test_forbid_waits_for_the_running_job() -> None:

@@ -85,13 +85,14 @@ class CronJobController(Controller):
             return
         jobs = self._jobs.by_index(OWNER, uid_of(found))
         cron_job = copy.deepcopy(found)
-        for job in plan_history(cron_job, jobs):
-            await self._delete_job(cron_job, job)
         try:
             await self._follow(cron_job, jobs)
             wake = await self._start(cron_job)
         finally:
             await self._write_status(cron_job, found)
+            # Only now: of a job that is gone nobody could say again that it succeeded.
+            for job in plan_history(cron_job, jobs):
+                await self._delete_job(cron_job, job)
         if wake is not None:
             self.queue.add_after(key, wake)
 
