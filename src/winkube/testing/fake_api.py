@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from winkube.api.errors import AlreadyExistsError, ConflictError, ExpiredError, NotFoundError
+from winkube.api.kinds import KINDS
+from winkube.api.patch import strategic_merge
+from winkube.api.schema import load_schema
 from winkube.base.clock import Clock, to_rfc3339
 from winkube.base.ids import new_uid, random_suffix
 from winkube.base.types import JsonObject
@@ -224,7 +227,14 @@ class FakeApi(ApiClient):
         if patch_type not in (PatchType.MERGE, PatchType.STRATEGIC):
             raise NotImplementedError(patch_type)
         old = self._stored(resource, namespace, name)
-        merged = merge(copy.deepcopy(old), copy.deepcopy(body))
+        doc, change = copy.deepcopy(old), copy.deepcopy(body)
+        kind = KINDS.by_resource(resource.group, resource.version, resource.plural)
+        if patch_type == PatchType.STRATEGIC and kind is not None:
+            merged = strategic_merge(load_schema(), kind, doc, change)
+            if not merged["metadata"].get("finalizers"):
+                merged["metadata"].pop("finalizers", None)
+        else:
+            merged = merge(doc, change)
         return await self.update(resource, merged, subresource=subresource)
 
     async def delete(

@@ -50,22 +50,14 @@ def matcher(
     return matches
 
 
-_DELETE_FROM = "$deleteFromPrimitiveList/"
-
-
 def merge(target: Any, patch: Any) -> Any:
-    """Apply a JSON merge patch (RFC 7396), with the one strategic directive components use."""
+    """Apply a JSON merge patch (RFC 7396)."""
     if not isinstance(patch, dict):
         return patch
     result = target if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
             result.pop(key, None)
-        elif key.startswith(_DELETE_FROM):
-            field = key.removeprefix(_DELETE_FROM)
-            left = [item for item in result.pop(field, None) or () if item not in value]
-            if left:
-                result[field] = left
         else:
             result[key] = merge(result.get(key), value)
     return result

@@ -1,9 +1,13 @@
 """Evictions, budgets and bindings in detail."""
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.upstream.exchange import MERGE, Answers, Case, Step
+from tests.upstream.exchange import MERGE, STRATEGIC, Answers, Case, Step
 from tests.upstream.variants import PODS, pod
+
+from winkube.base.types import JsonObject
+from winkube.kubelet.pod.statuswriter import to_patch
 
 POD = f"{PODS}/p"
 BUDGETS = "/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets"
@@ -38,6 +42,23 @@ def _with_uid(answers: Answers) -> Any:
 
 def _bind(**body: Any) -> Step:
     return Step("POST", f"{POD}/binding", {"metadata": {"name": "p"}, "target": NODE, **body})
+
+
+GATE = {"type": "example.com/gate", "status": "True"}
+WAITS = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "message": "why"}
+RUNS = {"type": "Ready", "status": "True", "observedGeneration": 1}
+
+
+def _reported(ready: JsonObject, ip: str) -> Callable[[Answers], Any]:
+    """What our kubelet writes."""
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    status = {
+        "phase": "Pending" if ready is WAITS else "Running",
+        "conditions": [ready, scheduled],
+        "podIP": ip,
+        "podIPs": [{"ip": ip}],
+    }
+    return lambda answers: to_patch(answers[0].body["metadata"]["uid"], status)
 
 
 RUNNING = [
@@ -131,6 +152,21 @@ CASES = [
             Step("GET", POD),
             Step("DELETE", f"{POD}?gracePeriodSeconds=0"),
             _bind(),
+        ],
+        watch=[PODS],
+        managed=False,
+    ),
+    Case(
+        "a node that a pod was nominated for",
+        [
+            Step("POST", PODS, pod()),
+            Step("PATCH", f"{POD}/status", {"status": {"nominatedNodeName": "n"}}, MERGE),
+            _bind(),
+            Step("GET", POD),
+            Step("PATCH", f"{POD}/status", {"status": {"nominatedNodeName": "m"}}, MERGE),
+            Step("PATCH", f"{POD}/status", {"status": {"conditions": [GATE]}}, STRATEGIC),
+            Step("PATCH", f"{POD}/status", _reported(WAITS, "10.0.0.1"), STRATEGIC),
+            Step("PATCH", f"{POD}/status", _reported(RUNS, "10.0.0.2"), STRATEGIC),
         ],
         watch=[PODS],
         managed=False,

@@ -1,4 +1,7 @@
-"""Send pod statuses to the API server: the newest only, at once, again until it is taken."""
+"""Send pod statuses to the API server: the newest only, at once, again until it is taken.
+
+Conditions belong to many: ours are merged into those that others have written meanwhile.
+"""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -10,18 +13,37 @@ from winkube.aio.supervise import work
 from winkube.api.errors import ConflictError, NotFoundError
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS
-from winkube.client.rest import ApiClient
+from winkube.client.rest import ApiClient, PatchType
 from winkube.kubelet.pod import identity
+from winkube.kubelet.pod.presence import is_there
+from winkube.kubelet.pod.status import OWN_CONDITIONS
 
 _WORKERS: Final = 8
-# Sent as null when absent, or a merge patch would leave the old value standing.
-_OPTIONAL: Final = ("reason", "message", "podIP", "podIPs")
+# Sent as null when absent, or the patch would leave the old value standing. No kubelet keeps what a
+# scheduler had in mind: upstream's says nothing of it, which takes it away.
+_OPTIONAL: Final = ("reason", "message", "podIP", "podIPs", "nominatedNodeName")
+_OPTIONAL_OF_CONDITION: Final = ("reason", "message", "observedGeneration")
+_MERGED: Final = ("hostIPs", "podIPs")
+_REPLACE: Final[JsonObject] = {"$patch": "replace"}
+
+
+def to_patch(uid: str, status: JsonObject) -> JsonObject:
+    """A strategic merge patch that makes ``status`` of what is ours."""
+    body: JsonObject = {key: None for key in _OPTIONAL if key not in status} | status
+    for key in _MERGED:
+        if body.get(key):
+            body[key] = [_REPLACE, *body[key]]
+    if "conditions" in status:
+        nothing = dict.fromkeys(_OPTIONAL_OF_CONDITION)
+        own = [each for each in status["conditions"] if each["type"] in OWN_CONDITIONS]
+        body["conditions"] = [{**nothing, **each} for each in own]
+        body["$setElementOrder/conditions"] = [{"type": each["type"]} for each in own]
+    return {"metadata": {"uid": uid}, "status": body}
 
 
 @dataclass(slots=True)
 class _Entry:
-    namespace: str
-    name: str
+    pod: JsonObject
     wanted: JsonObject
     sent: JsonObject | None = None
     gone: bool = False
@@ -43,7 +65,7 @@ class StatusWriter:
         uid = identity.uid_of(pod)
         entry = self._entries.get(uid)
         if entry is None:
-            entry = _Entry(identity.namespace_of(pod), identity.name_of(pod), status)
+            entry = _Entry(pod, status)
             self._entries[uid] = entry
             known = pod.get("status") or {}
             if all(known.get(key) == value for key, value in status.items()):
@@ -75,15 +97,20 @@ class StatusWriter:
             entry.settled.set()
             return
         status = entry.wanted
-        patch = {key: None for key in _OPTIONAL if key not in status}
-        body = {"metadata": {"uid": uid}, "status": {**patch, **status}}
         try:
             await self._client.patch(
-                PODS, entry.name, body, namespace=entry.namespace, subresource="status"
+                PODS,
+                identity.name_of(entry.pod),
+                to_patch(uid, status),
+                namespace=identity.namespace_of(entry.pod),
+                subresource="status",
+                patch_type=PatchType.STRATEGIC,
             )
         except NotFoundError:
             entry.gone = True
         except ConflictError:
+            if await is_there(self._client, entry.pod):
+                raise
             # Another pod has this name now: what we know is nobody's business any more.
             entry.gone = True
         entry.sent = status

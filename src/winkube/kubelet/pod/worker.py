@@ -32,6 +32,7 @@ from winkube.kubelet.pod.containerstatus import Inputs, Waiting
 from winkube.kubelet.pod.launch import Launcher, backoff_key
 from winkube.kubelet.pod.message import read_message
 from winkube.kubelet.pod.plan import Plan, plan_pod
+from winkube.kubelet.pod.presence import is_there
 from winkube.kubelet.pod.state import Container, PodState, Sandbox
 from winkube.kubelet.pod.status import (
     TERMINAL,
@@ -317,9 +318,12 @@ class PodWorker:
                 namespace=identity.namespace_of(self.pod),
                 options=options,
             )
-        except (NotFoundError, ConflictError):
-            # Somebody was faster, or the name belongs to a new pod already.
+        except NotFoundError:
             return
+        except ConflictError:
+            # The name belongs to a new pod already; or else we have to ask again.
+            if await is_there(self._tools.client, self.pod):
+                raise
 
     async def _refresh_volumes(self) -> None:
         now = self._tools.clock.monotonic()

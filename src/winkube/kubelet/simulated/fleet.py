@@ -262,9 +262,10 @@ class SimulatedNodes:
                 namespace=identity.namespace_of(life.pod),
                 options=options,
             )
-        except (NotFoundError, ConflictError):
+        except NotFoundError:
             log.debug("pod was gone already", extra={"pod": identity.key_of(life.pod)})
         except (ApiError, TransportError):
+            # Also if the name belongs to another by now: we hear of it, and look no more.
             self._queue.add_after(uid, 1.0)
             return
         life.deleted = True

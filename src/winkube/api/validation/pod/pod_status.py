@@ -19,7 +19,7 @@ def validate_pod_status(new: JsonObject, old: JsonObject, problems: Problems) ->
         check_annotation_update(new, old, problems)
     status, before = new.get("status") or {}, old.get("status") or {}
     _check_conditions(status.get("conditions") or (), problems)
-    _check_nomination(status, before, old.get("spec") or {}, problems)
+    _check_nomination(status, before, problems)
     if (status.get("observedGeneration") or 0) < 0:
         text = "must be a non-negative integer"
         problems.invalid("status.observedGeneration", status["observedGeneration"], text)
@@ -47,15 +47,10 @@ def _check_conditions(conditions: Any, problems: Problems) -> None:
             problems.all_invalid(f"{here}.Type", kind, names.label_key_problems(kind))
 
 
-def _check_nomination(
-    status: JsonObject, before: JsonObject, spec: JsonObject, problems: Problems
-) -> None:
+def _check_nomination(status: JsonObject, before: JsonObject, problems: Problems) -> None:
     path, node = "status.nominatedNodeName", status.get("nominatedNodeName") or ""
-    if not node or node == (before.get("nominatedNodeName") or ""):
-        return
-    problems.all_invalid(path, node, names.dns_subdomain_problems(node))
-    if spec.get("nodeName"):
-        problems.forbidden(path, "may not be set on pods that are already bound to a node")
+    if node and node != (before.get("nominatedNodeName") or ""):
+        problems.all_invalid(path, node, names.dns_subdomain_problems(node))
 
 
 def _check_transitions(
