@@ -88,23 +88,25 @@ class FaultyClient(ApiClient):
 
     async def _disturbed(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
         patience: float | None = None
-        while True:
-            try:
+        try:
+            while True:
                 # Once events are missing, the cache is wrong for a while and not for ever.
                 async with asyncio.timeout(patience):
                     event = await anext(events)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                raise ExpiredError("too old resource version") from error
-            if self._strikes("stale", self._odds.stale):
-                await self._wait()
-            if self._strikes("cut", self._odds.cut):
-                raise TransportError(self.config.server, "the watch was cut")
-            if self._strikes("swallowed", self._odds.swallowed):
-                patience = self._random.uniform(0.0, self._odds.seconds)
-                continue
-            yield event
+                if self._strikes("stale", self._odds.stale):
+                    await self._wait()
+                if self._strikes("cut", self._odds.cut):
+                    raise TransportError(self.config.server, "the watch was cut")
+                if self._strikes("swallowed", self._odds.swallowed):
+                    patience = self._random.uniform(0.0, self._odds.seconds)
+                    continue
+                yield event
+        except (StopAsyncIteration, TimeoutError, TransportError) as end:
+            if patience is not None:
+                # Whoever went on from the last event would never hear of what is missing.
+                raise ExpiredError("too old resource version") from end
+            if isinstance(end, TransportError):
+                raise
 
     def _refusal(self) -> ApiError:
         if self._random.random() < 0.7:

@@ -117,6 +117,7 @@ _PARTS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
 # Upstream's flags that ours are told too.
 _FLAGS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "--cluster-cidr": ("cluster_cidr", str),
+    "--horizontal-pod-autoscaler-sync-period": ("autoscaler_period", _seconds),
     "--leader-elect": ("leader_elect", lambda text: text == "true"),
     "--node-monitor-grace-period": ("node_grace_period", _seconds),
     "--node-startup-grace-period": ("node_startup_grace_period", _seconds),
