@@ -12,6 +12,9 @@ from winkube.client import resource as resources
 from winkube.client.rest import PatchType
 
 Json = Any
+# Patience that is far longer than any controller needs that has not forgotten.
+NUDGE_SECONDS = 10.0
+NUDGED = "nudged"
 
 
 def fill(value: Json, namespace: str) -> Json:
@@ -115,6 +118,27 @@ def until(kind: str, name: str, holds: Test, seconds: float = PATIENCE) -> Step:
             return obj is not None and _holds(holds, obj)
 
         await stage.wait(f"{kind} {name}", check, seconds)
+
+    return step
+
+
+def persuaded(kind: str, name: str, holds: Test) -> Step:
+    """As ``until``, of a controller that may have forgotten that it wanted to look again."""
+
+    async def step(stage: Stage) -> None:
+        for number in range(round(PATIENCE / NUDGE_SECONDS)):
+            if await stage.sight.until(stage.namespace, check(stage), NUDGE_SECONDS):
+                return
+            nudge = {"metadata": {"annotations": {NUDGED: str(number)}}}
+            await change(kind, name, nudge)(stage)
+        stage.said.append({"never": f"{kind} {name}"})
+
+    def check(stage: Stage) -> Callable[[], object]:
+        def found() -> object:
+            obj = stage.get(kind, name)
+            return obj is not None and _holds(holds, obj)
+
+        return found
 
     return step
 
