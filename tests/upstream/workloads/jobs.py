@@ -9,6 +9,7 @@ from tests.upstream.workloads.shapes import (
     condition,
     job,
     job_over,
+    notes,
 )
 
 Json = Any
@@ -23,6 +24,21 @@ def early_job(rule: Json, **exits: str) -> Json:
         completionMode="Indexed",
         notes={"exit": "after=100,code=0", "stop": "after=20,code=143", **exits},
         successPolicy={"rules": [rule]},
+    )
+
+
+def lingering_job(**spec: Json) -> Json:
+    """Its pod, once deleted, ends when it is let go: until then everybody can look at it."""
+    said = {"exit": "after=100,code=0", "stop": "after=100,code=1"}
+    return job(notes=said, pod={"terminationGracePeriodSeconds": 120}, **spec)
+
+
+def let_go() -> Step:
+    ending = {"metadata": {"annotations": notes(stop="after=0,code=1")}}
+    return each(
+        "Pod",
+        lambda name: change("Pod", name, ending),
+        lambda pod: "deletionTimestamp" in pod["metadata"],
     )
 
 
@@ -206,16 +222,12 @@ SCENARIOS = [
     Scenario(
         "replacement only after failure",
         [
-            make(
-                job(
-                    podReplacementPolicy="Failed",
-                    notes={"exit": "after=100,code=0", "stop": "after=1.5,code=1"},
-                )
-            ),
+            make(lingering_job(podReplacementPolicy="Failed")),
             until("Job", "web", lambda o: o["status"]["ready"] == 1),
             each("Pod", lambda name: remove("Pod", name)),
             until("Job", "web", lambda o: o["status"].get("terminating") == 1),
             look("terminating"),
+            let_go(),
             until(
                 "Job", "web", lambda o: o["status"]["ready"] == 1 and o["status"].get("failed") == 1
             ),
@@ -224,12 +236,17 @@ SCENARIOS = [
     Scenario(
         "replacement while terminating",
         [
-            make(job(notes={"exit": "after=100,code=0", "stop": "after=3,code=1"})),
+            make(lingering_job()),
             until("Job", "web", lambda o: o["status"]["ready"] == 1),
             each("Pod", lambda name: remove("Pod", name)),
+            count("Pod", 2),
+            until("Job", "web", lambda o: o["status"]["ready"] == 1),
+            look("terminating"),
+            let_go(),
             until(
                 "Job", "web", lambda o: o["status"].get("failed") == 1 and o["status"]["ready"] == 1
             ),
+            count("Pod", 1),
         ],
     ),
     Scenario(

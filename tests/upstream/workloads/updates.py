@@ -205,8 +205,8 @@ SCENARIOS = [
             ALL,
             pause(1.1),
             roll_all("app:2"),
-            # Upstream's looks at a pod that became ready a second too early now and then, and that
-            # it will have been ready for long enough is no event.
+            # That a new pod has been ready for long enough is no event, and upstream's controller
+            # does not always look again by itself: of two dozen sets at once, some stand still.
             persuaded("DaemonSet", "web", daemonsets.settled),
             count("Pod", 2),
         ],
