@@ -16,7 +16,6 @@ from winkube.apiserver.assembly import Backend, Parts, assemble
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.encryption import Encryption
-from winkube.apiserver.patience import Patience
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.served import storage_prefixes
 from winkube.apiserver.services.records import ServiceRecords
@@ -29,6 +28,7 @@ from winkube.base.collector import tune_collector
 from winkube.rules.load import load_rules
 from winkube.store.sqlite import SqliteStore
 from winkube.store.types import Store
+from winkube.wire.patience import Patience, ignore_client_faults
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +81,14 @@ class ApiServer:
         return assemble(self._config, backend, schema, kinds, self._clock)
 
     async def _serve(self, parts: Parts) -> None:
-        patience = Patience(parts.edge.handle)
-        server = web.Server(patience.handle, access_log=None, keepalive_timeout=630)
+        ignore_client_faults()
+        patience = Patience()
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            patience.heard(request)
+            return await parts.edge.handle(request)
+
+        server = web.Server(handle, access_log=None, keepalive_timeout=630)
         context = server_context(self._config)
         loop = asyncio.get_running_loop()
         listeners = [

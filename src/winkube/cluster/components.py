@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 import uvloop
 
 from winkube.base.collector import tune_collector
+from winkube.base.limits import allow_open_files
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
@@ -127,6 +128,7 @@ def _serve_with_client(config: ClientConfig, build: Callable[[ApiClient], list[P
 
 
 async def _run_all(parts: Iterable[Part]) -> None:
+    allow_open_files()
     async with asyncio.TaskGroup() as group:
         for part in parts:
             group.create_task(part(), name=getattr(part, "__qualname__", "part"))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvloop
 
 from winkube.base.collector import tune_collector
+from winkube.base.limits import allow_open_files
 from winkube.base.log import configure
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
@@ -140,6 +141,7 @@ def main() -> None:
     part, folder, port, *more = sys.argv[1:]
     configure()
     tune_collector()
+    allow_open_files()
     uvloop.run(_until_told(_PARTS[part](Keys(Path(folder)), int(port), *more)))
 
 

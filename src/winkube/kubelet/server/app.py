@@ -2,9 +2,11 @@
 
 import asyncio
 import ssl
+from typing import Final
 
 import prometheus_client
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from winkube.base.clock import Clock, SystemClock
 from winkube.kubelet.server.auth import require_client
@@ -12,36 +14,66 @@ from winkube.kubelet.server.logs import LogHandler
 from winkube.kubelet.server.metrics import render_resource_metrics
 from winkube.kubelet.server.streaming import StreamHandler
 from winkube.kubelet.server.view import NodeView, ServerConfig
+from winkube.wire.patience import Patience, ignore_client_faults
+
+_BACKLOG: Final = 128
 
 
 class KubeletServer:
     """Lives until cancelled; ``port`` is the bound one once ``ready`` is set."""
 
-    def __init__(self, config: ServerConfig, view: NodeView, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        view: NodeView,
+        *,
+        clock: Clock | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self.ready = asyncio.Event()
         self.port = config.port
         self._config = config
         self._view = view
         self._clock = clock or SystemClock()
+        self._patience = patience or Patience()
 
     async def run(self) -> None:
+        ignore_client_faults()
         runner = web.AppRunner(
             self._app(), access_log=None, shutdown_timeout=1, handler_cancellation=True
         )
         await runner.setup()
         try:
             context = await asyncio.to_thread(_server_context, self._config)
-            site = web.TCPSite(runner, self._config.node_ip, self._config.port, ssl_context=context)
-            await site.start()
-            self.port = runner.addresses[0][1]
-            self.ready.set()
-            await asyncio.get_running_loop().create_future()
+            async with await self._listen(runner, context) as listener:
+                self.port = listener.sockets[0].getsockname()[1]
+                self.ready.set()
+                await asyncio.get_running_loop().create_future()
         finally:
             self.ready.clear()
             await runner.cleanup()
 
+    async def _listen(self, runner: web.AppRunner, context: ssl.SSLContext) -> asyncio.Server:
+        def accept() -> asyncio.BaseProtocol:
+            assert runner.server is not None
+            return self._patience.accept(runner.server())
+
+        return await asyncio.get_running_loop().create_server(
+            accept,
+            self._config.node_ip,
+            self._config.port,
+            ssl=context,
+            backlog=_BACKLOG,
+            reuse_address=True,
+        )
+
+    @web.middleware
+    async def _hear(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self._patience.heard(request)
+        return await handler(request)
+
     def _app(self) -> web.Application:
-        app = web.Application(middlewares=[require_client])
+        app = web.Application(middlewares=[self._hear, require_client])
         logs, streams = LogHandler(self._view, self._clock), StreamHandler(self._view)
         for path in ("/healthz", "/healthz/ping", "/healthz/syncloop"):
             app.router.add_get(path, self._healthz)

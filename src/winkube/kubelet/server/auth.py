@@ -21,7 +21,10 @@ async def require_client(request: web.Request, handler: Handler) -> web.StreamRe
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
     if not certificate:
-        raise web.HTTPUnauthorized(text="Unauthorized")
+        refusal = web.HTTPUnauthorized(text="Unauthorized")
+        # Who shows nothing keeps no connection either.
+        refusal.force_close()
+        raise refusal
     user, groups = _identity(certificate)
     sees_figures = user == METRICS_SERVER and request.path.startswith(_FIGURES)
     if user != API_SERVER and ADMIN_GROUP not in groups and not sees_figures:

@@ -1,8 +1,8 @@
 """A container's log file in the CRI format: ``<time> <stdout|stderr> <P|F> <text>`` per line.
 
 ``P`` marks a piece of a line that goes on, ``F`` its end. Everything here blocks on the file
-system only, and is called on a thread. Rotation renames the file and begins a new one under the
-old name; the old one is read to its end first.
+system only, and is called on a thread, except ``is_still``, which reads nothing. Rotation renames
+the file and begins a new one under the old name; the old one is read to its end first.
 """
 
 import os
@@ -54,6 +54,18 @@ class LogFile:
         if len(self._pending) > MAX_LINE:
             self._pending = b""
         return b"".join(self._render(line) for line in lines)
+
+    def is_still(self) -> bool:
+        """At the end of the file: whether nothing came since."""
+        try:
+            current = self._path.stat()
+        except OSError:
+            return True
+        if self._file is None:
+            return False
+        mine, read = os.fstat(self._file.fileno()), self._file.tell()
+        same = (current.st_ino, current.st_dev) == (mine.st_ino, mine.st_dev)
+        return same and current.st_size == read
 
     def follow_rotation(self) -> bool:
         """At the end of the file: whether there is another to read now."""

@@ -70,7 +70,14 @@ class LogHandler:
             elif self._has_ended(wanted, followed):
                 ended = True  # and once more to the end: its last words
             else:
-                await asyncio.sleep(POLL_SECONDS)
+                await self._quiet(log, wanted, followed)
+
+    async def _quiet(self, log: LogFile, wanted: LogRequest, followed: str | None) -> None:
+        """Wait for something to read, or the end; hundreds may wait, and each only looks."""
+        await asyncio.sleep(POLL_SECONDS)
+        # Nobody tells us of a line: the runtime writes the file.
+        while log.is_still() and not self._has_ended(wanted, followed):  # noqa: ASYNC110
+            await asyncio.sleep(POLL_SECONDS)
 
     def _has_ended(self, wanted: LogRequest, followed: str | None) -> bool:
         state = self._view.container_state(*wanted.names)

@@ -120,3 +120,20 @@ def test_a_link_or_a_pipe_in_place_of_the_log_is_not_read(tmp_path: Path) -> Non
     for name in ("0.log", "1.log"):
         with LogFile(tmp_path / name, LogOptions()) as log:
             assert log.read_batch() is None
+
+
+def test_a_log_is_still_until_something_comes(path: Path) -> None:
+    with LogFile(path, LogOptions()) as log:
+        assert log.is_still(), "there is no file yet"
+        path.write_text(line(0, "one"))
+        assert not log.is_still()
+        assert log.read_batch() == b"one\n"
+        assert log.is_still()
+        with path.open("a") as file:
+            file.write(line(1, "two"))
+        assert not log.is_still()
+        assert log.read_batch() == b"two\n"
+        path.rename(path.with_name("old"))
+        assert log.is_still()
+        path.write_text("")
+        assert not log.is_still(), "another file has its name"
