@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from aiohttp import web
 
@@ -29,6 +30,9 @@ from winkube.wire.remotecommand import (
 )
 from winkube.wire.spdy import SpdyConnection, SpdyStream
 from winkube.wire.upgrade import Header, Upgraded, take_over
+
+# Each costs two streams, of which a connection has 2048.
+MAX_PAIRS: Final = 256
 
 Work = Callable[[Streams], Awaitable[int]]
 Forward = Callable[[int, ByteSource, ByteSink], Awaitable[None]]
@@ -131,11 +135,58 @@ async def _outcome(work: Work, streams: Streams) -> int | WinkubeError:
 
 
 @dataclass(slots=True)
-class _Pair:
+class Pair:
     """One forwarded connection: its data, and where to say what went wrong."""
 
     port: int
     streams: dict[str, SpdyStream] = field(default_factory=dict)
+
+
+class Pairs:
+    """Streams whose other half has yet to come.
+
+    Upstream waits half a minute for it. Here only so many wait, as a client may open streams and
+    leave them as fast as it can write; the one that waited longest is given up.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Pair] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def file(self, stream: SpdyStream) -> Pair | None:
+        """The stream's pair, once that is complete."""
+        role, port = stream.headers.get("streamtype", ""), _parse_port(stream.headers)
+        if role not in ("data", "error") or not port:
+            stream.reset()
+            return None
+        # Clients from before request ids open the error stream and then, next to it, the other.
+        implied = stream.stream_id if role == "error" else stream.stream_id - 2
+        request_id = stream.headers.get("requestid") or f"stream-{implied}"
+        pair = self._waiting.pop(request_id, None) or Pair(port)
+        if role in pair.streams or pair.port != port:
+            stream.reset()
+        else:
+            pair.streams[role] = stream
+        if len(pair.streams) == 2:
+            return pair
+        self._keep(request_id, pair)
+        return None
+
+    def _keep(self, request_id: str, pair: Pair) -> None:
+        self._waiting[request_id] = pair
+        if len(self._waiting) > MAX_PAIRS:
+            oldest = self._waiting.pop(next(iter(self._waiting)))
+            for stream in oldest.streams.values():
+                stream.reset()
+
+
+def _parse_port(headers: Mapping[str, str]) -> int:
+    """0 if there is none."""
+    text = headers.get("port", "")
+    is_number = text.isascii() and text.isdigit() and len(text) <= len("65535")
+    return int(text) if is_number and int(text) < 65536 else 0
 
 
 async def serve_portforward(forward: Forward, request: web.Request) -> web.StreamResponse:
@@ -144,12 +195,12 @@ async def serve_portforward(forward: Forward, request: web.Request) -> web.Strea
     _, headers = _spdy_upgrade(request, offered, (PORT_FORWARD,))
     async with take_over(request, headers) as duplex:
         connection = SpdyConnection(duplex, server=True)
-        pairs: dict[str, _Pair] = {}
+        pairs = Pairs()
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = set[asyncio.Task[None]]()
                 while stream := await connection.accept():
-                    if pair := _match(pairs, stream):
+                    if pair := pairs.file(stream):
                         task = group.create_task(_forward(forward, pair), name="port-forward")
                         tasks.add(task)
                         task.add_done_callback(tasks.discard)
@@ -160,24 +211,7 @@ async def serve_portforward(forward: Forward, request: web.Request) -> web.Strea
     return Upgraded()
 
 
-def _match(pairs: dict[str, _Pair], stream: SpdyStream) -> _Pair | None:
-    """File the stream; its pair once that is complete."""
-    role, port = stream.headers.get("streamtype", ""), stream.headers.get("port", "")
-    if role not in ("data", "error") or not port.isdecimal() or not 0 < int(port) < 65536:
-        stream.reset()
-        return None
-    # Clients from before request ids open the error stream and then, next to it, the data stream.
-    implied = stream.stream_id if role == "error" else stream.stream_id - 2
-    request_id = stream.headers.get("requestid") or f"stream-{implied}"
-    pair = pairs.setdefault(request_id, _Pair(int(port)))
-    if role in pair.streams or pair.port != int(port):
-        stream.reset()
-        return None
-    pair.streams[role] = stream
-    return pairs.pop(request_id) if len(pair.streams) == 2 else None
-
-
-async def _forward(forward: Forward, pair: _Pair) -> None:
+async def _forward(forward: Forward, pair: Pair) -> None:
     data, error = pair.streams["data"], pair.streams["error"]
     try:
         try:
