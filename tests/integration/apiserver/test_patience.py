@@ -5,18 +5,20 @@ import contextlib
 
 from aiohttp import web
 
-from winkube.apiserver.patience import Patience
+from winkube.wire.patience import Patience
 
 SECONDS = 0.5
 
 
 async def test_only_a_connection_that_asks_is_kept() -> None:
+    patience = Patience(seconds=SECONDS)
+
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        patience.heard(request)
         await asyncio.sleep(3 * SECONDS)  # longer than anybody may be silent
         return web.Response(text="ok")
 
-    patience = Patience(answer, seconds=SECONDS)
-    server = web.Server(patience.handle)
+    server = web.Server(answer)
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(lambda: patience.accept(server()), "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
