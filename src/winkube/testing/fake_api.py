@@ -32,6 +32,7 @@ from winkube.testing.fake_objects import (
     Matcher,
     add_propagation,
     check_preconditions,
+    check_uid,
     content,
     discovery,
     finalizers,
@@ -227,6 +228,7 @@ class FakeApi(ApiClient):
         if patch_type not in (PatchType.MERGE, PatchType.STRATEGIC):
             raise NotImplementedError(patch_type)
         old = self._stored(resource, namespace, name)
+        check_uid(resource, old, body)
         doc, change = copy.deepcopy(old), copy.deepcopy(body)
         kind = KINDS.by_resource(resource.group, resource.version, resource.plural)
         if patch_type == PatchType.STRATEGIC and kind is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.errors import Cause, ConflictError, InvalidError, NotFoundError
 from winkube.api.kinds import KINDS, Kind
 from winkube.api.selector.fields import parse_field_selector
 from winkube.api.selector.labels import parse_label_selector
@@ -96,6 +96,16 @@ def check_preconditions(resource: Resource, obj: JsonObject, options: JsonObject
                 f"in record ({metadata[field]})",
                 group=resource.group,
             )
+
+
+def check_uid(resource: Resource, obj: JsonObject, patch: JsonObject) -> None:
+    """A patch that names the uid of another object of the name is not made."""
+    given = (patch.get("metadata") or {}).get("uid")
+    if given and given != obj["metadata"]["uid"]:
+        cause = Cause(
+            "FieldValueInvalid", f'Invalid value: "{given}": field is immutable', "metadata.uid"
+        )
+        raise InvalidError.of(kind_name(resource), obj["metadata"]["name"], [cause])
 
 
 def grace_seconds(resource: Resource, obj: JsonObject, options: JsonObject) -> int:

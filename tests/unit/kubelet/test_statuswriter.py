@@ -97,3 +97,15 @@ async def test_a_pod_that_has_its_node_is_nominated_for_none() -> None:
         await settled(writer, pod["metadata"]["uid"])
     found = await api.get(PODS, "p", namespace="default")
     assert found["status"] == {"phase": "Running", "podIPs": [{"ip": "10.0.0.2"}]}
+
+
+async def test_a_status_is_not_written_to_another_pod_of_the_name() -> None:
+    api = FakeApi()
+    pod, writer = make_pod(api), StatusWriter(api)
+    await api.delete(PODS, "p", namespace="default", options={"gracePeriodSeconds": 0})
+    make_pod(api)
+    writer.set(pod, {"phase": "Failed"})
+    async with running(writer.run()):
+        await settled(writer, pod["metadata"]["uid"])
+    found = await api.get(PODS, "p", namespace="default")
+    assert found["status"]["phase"] == "Pending"

@@ -118,18 +118,23 @@ _COUNTED_NOTES: Final = {
 }
 
 
-_FREE_METADATA: Final = frozenset({"labels", "annotations", "finalizers", "ownerReferences"})
+# What whoever writes a part may name and not change: whom he means.
+_JUDGED_METADATA: Final = ("uid", "deletionGracePeriodSeconds")
+# What is taken from a write of most parts: users own it, but for the last, which is judged too.
+_TAKEN_METADATA: Final = frozenset(
+    {"labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"}
+)
 # What of that a status update of these leaves as it is (their strategies say so).
 _STATUS_KEEPS: Final = {
-    ("", "pods"): frozenset({"ownerReferences"}),
+    ("", "pods"): frozenset({"ownerReferences", "deletionTimestamp"}),
     ("apps", "deployments"): frozenset({"labels"}),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _FREE_METADATA,
-    ("apiregistration.k8s.io", "apiservices"): _FREE_METADATA,
-    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _FREE_METADATA,
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _FREE_METADATA,
-    ("networking.k8s.io", "servicecidrs"): _FREE_METADATA,
-    ("resource.k8s.io", "resourceclaims"): _FREE_METADATA,
-    ("storage.k8s.io", "volumeattachments"): _FREE_METADATA,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _TAKEN_METADATA,
+    ("apiregistration.k8s.io", "apiservices"): _TAKEN_METADATA,
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _TAKEN_METADATA,
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _TAKEN_METADATA,
+    ("networking.k8s.io", "servicecidrs"): _TAKEN_METADATA,
+    ("resource.k8s.io", "resourceclaims"): _TAKEN_METADATA,
+    ("storage.k8s.io", "volumeattachments"): _TAKEN_METADATA,
 }
 
 
@@ -137,8 +142,16 @@ def free_metadata(
     new: JsonObject, old: JsonObject, but: frozenset[str] = frozenset()
 ) -> JsonObject:
     """The old metadata with the fields that users own taken from the new."""
+    kept = judged_metadata(new, old)
+    for name in _TAKEN_METADATA - but:
+        _copy_field(kept, new["metadata"], name)
+    return kept
+
+
+def judged_metadata(new: JsonObject, old: JsonObject) -> JsonObject:
+    """The old metadata with what says whom the writer means: one who means another is refused."""
     kept = dict(old["metadata"])
-    for name in _FREE_METADATA - but:
+    for name in _JUDGED_METADATA:
         _copy_field(kept, new["metadata"], name)
     return kept
 

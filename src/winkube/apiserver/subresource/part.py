@@ -4,7 +4,7 @@ from typing import Final
 
 from winkube.api.kinds import Kind
 from winkube.apiserver.registry.gated import drop_gated
-from winkube.apiserver.registry.prepare import free_metadata
+from winkube.apiserver.registry.prepare import free_metadata, judged_metadata
 from winkube.apiserver.registry.update import STATUS, Part
 from winkube.base.types import JsonObject
 
@@ -12,8 +12,10 @@ _RESIZED: Final = ("containers", "initContainers")
 
 
 def _restore(new: JsonObject, old: JsonObject) -> None:
+    metadata = judged_metadata(new, old)
     new.clear()
     new.update(old)
+    new["metadata"] = metadata
 
 
 def _finalize(kind: Kind, new: JsonObject, old: JsonObject) -> None:
@@ -75,8 +77,7 @@ def _approval(kind: Kind, new: JsonObject, old: JsonObject) -> None:
 
 def _next_generation(new: JsonObject, old: JsonObject) -> None:
     if new["spec"] != old["spec"]:
-        generation = (old["metadata"].get("generation") or 0) + 1
-        new["metadata"] = {**old["metadata"], "generation": generation}
+        new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
 PARTS: Final = {

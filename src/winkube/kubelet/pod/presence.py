@@ -8,7 +8,7 @@ from winkube.kubelet.pod import identity
 
 
 async def is_there(client: ApiClient, pod: JsonObject) -> bool:
-    """A conflict says that another pod has the name by now, or merely that many write at once."""
+    """What a server refuses may mean that another pod has the name by now, or something else."""
     try:
         found = await client.get(PODS, identity.name_of(pod), namespace=identity.namespace_of(pod))
     except NotFoundError:

@@ -10,7 +10,7 @@ from typing import Final
 from winkube.aio.backoff import Backoff
 from winkube.aio.queue import WorkQueue
 from winkube.aio.supervise import work
-from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.errors import ConflictError, InvalidError, NotFoundError
 from winkube.base.types import JsonObject
 from winkube.client.resource import PODS
 from winkube.client.rest import ApiClient, PatchType
@@ -108,7 +108,7 @@ class StatusWriter:
             )
         except NotFoundError:
             entry.gone = True
-        except ConflictError:
+        except (ConflictError, InvalidError):
             if await is_there(self._client, entry.pod):
                 raise
             # Another pod has this name now: what we know is nobody's business any more.
