@@ -5,13 +5,14 @@ those that ended long ago.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from winkube.aio.supervise import repeat
-from winkube.api.errors import ApiError, ConflictError, NotFoundError
+from winkube.api.errors import ApiError, NotFoundError
 from winkube.api.meta import get_condition, is_deleting, key_of, name_of, set_condition
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
@@ -126,7 +127,5 @@ class PodGarbageCollector(Controller):
         if condition is not None:
             fresh["status"]["conditions"] = list(fresh["status"].get("conditions") or ())
             set_condition(fresh, observed(pod, condition), to_rfc3339(self.clock.now()))
-        try:
+        with contextlib.suppress(NotFoundError):
             await self.client.update(PODS, fresh, subresource="status")
-        except (NotFoundError, ConflictError):
-            return

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from tests.unit.controllers.stage import controlling
 
-from winkube.api.errors import InternalError
+from winkube.api.errors import ConflictError, InternalError
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
@@ -236,6 +236,23 @@ async def test_pod_that_does_not_tolerate_is_evicted() -> None:
     assert (why["type"], why["reason"]) == ("DisruptionTarget", "DeletionByTaintManager")
 
 
+async def test_eviction_that_met_a_conflict_is_tried_again_without_another_wait() -> None:
+    api, clock = FakeApi(), FakeClock()
+    api.seed(NODES, node("n", taints=[NOT_READY]))
+    patient = {"nodeName": "n", "tolerations": [{"operator": "Exists", "tolerationSeconds": 60}]}
+    api.seed(PODS, {"metadata": {"name": "p"}, "spec": patient})
+    shared = context(api, clock)
+    controller = TaintEvictionController(shared)
+    async with controlling(controller):
+        await eventually(lambda: controller._planned)
+        clock.advance(60)
+        api.fail_next(ConflictError("the object has been modified"))
+        controller.queue.add("default/p")
+        await eventually(
+            lambda: (api.find(PODS, "default/p") or {})["metadata"].get("deletionTimestamp")
+        )
+
+
 async def test_a_planned_eviction_is_called_off_when_the_taint_goes() -> None:
     api, clock = FakeApi(), FakeClock()
     api.seed(NODES, node("n", taints=[NOT_READY]))
@@ -263,6 +280,9 @@ async def test_pods_of_a_node_that_is_gone_are_removed_after_a_while() -> None:
         await controller.sweep()
         assert len(api.all(PODS)) == 2
         clock.advance(41)
+        api.fail_next(ConflictError("the object has been modified"))
+        await controller.sweep()
+        assert len(api.all(PODS)) == 2, "its owner was not told what became of it"
         await controller.sweep()
     assert [pod["metadata"]["name"] for pod in api.all(PODS)] == ["fine"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from winkube.api.errors import ConflictError, NotFoundError
+from winkube.api.errors import NotFoundError
 from winkube.api.meta import is_deleting, key_of, name_of, namespace_of, uid_of
 from winkube.api.selector.nodes import tolerates
 from winkube.base.clock import parse_rfc3339, to_rfc3339
@@ -102,9 +102,10 @@ class TaintEvictionController(Controller):
             self._planned[key] = seen
             self.queue.add_after(key, left)
         else:
-            self._planned.pop(key, None)
             self._tell(key, f"Marking for deletion Pod {key}")
             await self._evict(pod)
+            # Only now: who has to try again need not wait again.
+            self._planned.pop(key, None)
             self._evicted.add(uid_of(pod))
 
     async def _evict(self, pod: JsonObject) -> None:
@@ -131,5 +132,5 @@ class TaintEvictionController(Controller):
             await self.client.delete(
                 PODS, name_of(pod), namespace=namespace_of(pod), options=options
             )
-        except (NotFoundError, ConflictError):
+        except NotFoundError:
             return
