@@ -137,3 +137,28 @@ async def test_the_claim_made_for_an_ephemeral_volume_is_mounted(
         mount.umount_all(config.root_dir)
     assert config.c_drive is not None
     assert (config.c_drive / "made" / "kept").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="memory is mounted")
+async def test_everybody_may_write_into_memory_also_after_a_reboot(
+    pod_of: Callable[..., JsonObject], config_of: Callable[[str], KubeletConfig]
+) -> None:
+    pod = pod_of(volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}])
+    config = config_of("linux")
+
+    async def lookup(kind: str, namespace: str, name: str) -> JsonObject | None:
+        return None
+
+    async def token(pod: JsonObject, projection: JsonObject) -> str:
+        return ""
+
+    source = PayloadSource(lookup, token, NodeFacts("lin-1", "192.0.2.1", {}))
+    modes = []
+    try:
+        for _ in range(2):
+            ready = await VolumeSetup(config).ensure(pod, source)
+            modes.append(ready["v"].path.stat().st_mode & 0o777)
+            assert mount.umount_all(config.root_dir), "a reboot takes the memory away"
+    finally:
+        mount.umount_all(config.root_dir)
+    assert modes == [0o777, 0o777]

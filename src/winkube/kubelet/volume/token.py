@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from winkube.api.errors import ApiError
 from winkube.base.clock import Clock, parse_rfc3339
 from winkube.base.types import JsonObject
+from winkube.client.errors import TransportError
 from winkube.client.resource import SERVICEACCOUNTS, Resource
 from winkube.kubelet.pod import identity
 
@@ -30,6 +32,7 @@ class Creator(Protocol):
 class _Token:
     text: str
     renew_at: float
+    ends_at: float
 
 
 @dataclass(slots=True)
@@ -45,7 +48,12 @@ class TokenCache:
         key = (identity.uid_of(pod), account, audience, seconds)
         token = self._tokens.get(key)
         if token is None or self.clock.now() >= token.renew_at:
-            token = self._tokens[key] = await self._request(pod, account, audience, seconds)
+            try:
+                token = self._tokens[key] = await self._request(pod, account, audience, seconds)
+            except (ApiError, TransportError):
+                # One that is still good is no reason not to start a container.
+                if token is None or self.clock.now() >= token.ends_at:
+                    raise
         return token.text
 
     def forget(self, uid: str) -> None:
@@ -69,5 +77,6 @@ class TokenCache:
             subresource="token",
         )
         status, now = answer["status"], self.clock.now()
-        life = parse_rfc3339(status["expirationTimestamp"]) - now
-        return _Token(status["token"], now + min(life * _RENEW_SHARE, _RENEW_AFTER))
+        ends_at = parse_rfc3339(status["expirationTimestamp"])
+        renew_at = now + min((ends_at - now) * _RENEW_SHARE, _RENEW_AFTER)
+        return _Token(status["token"], renew_at, ends_at)

@@ -152,7 +152,7 @@ class VolumeSetup:
         path.mkdir(parents=True, exist_ok=True)
         if source.get("medium") == "Memory" and not self.config.is_windows:
             limit = source.get("sizeLimit")
-            _mount_memory(path, size=None if limit is None else str(limit))
+            fresh |= _mount_memory(path, size=None if limit is None else str(limit))
         if not fresh:
             return
         path.chmod(0o777)
@@ -175,11 +175,17 @@ def _claim_key(pod: JsonObject, volume: JsonObject) -> str:
     return f"{identity.namespace_of(pod)}/{volume['persistentVolumeClaim']['claimName']}"
 
 
-def _mount_memory(path: Path, size: str | None = None) -> None:
-    """Keep it off the disk; without the right to mount, a plain folder has to do."""
-    # Checked each time: after a reboot the folder is there, but its memory is not.
+def _mount_memory(path: Path, size: str | None = None) -> bool:
+    """Keep it off the disk; without the right to mount, a plain folder has to do.
+
+    Checked each time: after a reboot the folder is there, but its memory is not. Says whether what
+    is there now is new.
+    """
     if os.geteuid() != 0 or mount.is_mounted(path):
-        return
+        return False
     options = "mode=0755" if size is None else f"mode=0777,size={to_bytes(size)}"
-    with contextlib.suppress(OSError):
+    try:
         mount.mount_tmpfs(path, options=options)
+    except OSError:
+        return False
+    return True
