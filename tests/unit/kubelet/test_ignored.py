@@ -228,10 +228,12 @@ async def test_an_empty_dir_in_memory_lies_on_the_disk(
     pod_of: Pods, config_of: Configs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mounted: list[Path] = []
-    monkeypatch.setattr(
-        "winkube.kubelet.volume.volumes._mount_memory",
-        lambda path, size=None: mounted.append(path),
-    )
+
+    def mount_memory(path: Path, size: str | None = None) -> bool:
+        mounted.append(path)
+        return True
+
+    monkeypatch.setattr("winkube.kubelet.volume.volumes._mount_memory", mount_memory)
     pod = pod_of(volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}])
     for os, expected in (("windows", 0), ("linux", 1)):
         await VolumeSetup(config_of(os)).ensure(pod, api_of())
