@@ -1,8 +1,13 @@
 """TLS contexts: ours toward clients (certificates optional), kubelets, and others."""
 
+import base64
+import binascii
 import ssl
+from typing import Final
 
 from winkube.apiserver.config import ApiServerConfig
+
+_NO_CERTIFICATE: Final = "no certificate"
 
 
 def server_context(config: ApiServerConfig) -> ssl.SSLContext:
@@ -35,3 +40,15 @@ def trusting_context() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def read_bundle(bundle: str) -> str:
+    """The certificates of a ``caBundle``; names in any letters may stand between them.
+
+    Never empty for one that is given: nothing would mean the machine's own authorities.
+    """
+    try:
+        text = base64.b64decode(bundle).decode("ascii", "ignore")
+    except binascii.Error:
+        text = ""
+    return text or _NO_CERTIFICATE

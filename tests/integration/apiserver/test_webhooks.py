@@ -1,5 +1,6 @@
 """Admission webhooks: matched, asked, obeyed; and what happens when they fail."""
 
+import base64
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -344,3 +345,19 @@ def test_large_writes_that_a_slow_webhook_holds_up_leave_room_to_others(
     assert made.status == 201
     assert still_held
     api("DELETE", "/api/v1/namespaces/default/configmaps/shop")
+
+
+def test_names_in_any_letters_may_stand_between_certificates(
+    hook: Webhook, configured: Configured
+) -> None:
+    bundle = base64.b64decode(hook.ca)
+    named = base64.b64encode("# Főtanúsítvány\n".encode() + bundle).decode()
+    nothing = base64.b64encode("é".encode()).decode()
+    for number, (bundle_text, asked) in enumerate(((named, 1), (nothing, 0))):
+        client = {"url": f"{hook.url}/v", "caBundle": bundle_text}
+        entry = hook.config("v", clientConfig=client, failurePolicy="Ignore")
+        configured("validating", entry, name=f"b{number}")
+        hook.asked.clear()
+        assert configured.create(f"m{number}").status == 201
+        assert len(hook.asked) == asked
+        configured.clean()

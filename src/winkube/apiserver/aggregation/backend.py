@@ -15,7 +15,7 @@ import yarl
 from aiohttp import web
 from multidict import CIMultiDict
 
-from winkube.api.errors import ApiError
+from winkube.api.errors import ApiError, UnavailableError
 from winkube.apiserver.aggregation.remote import Remote, Remotes
 from winkube.apiserver.auth.user import User
 from winkube.apiserver.config import ApiServerConfig
@@ -47,44 +47,41 @@ class Backends:
         self, request: web.BaseRequest, remote: Remote, user: User, *, discovery: bool
     ) -> web.StreamResponse:
         """Pass the request on and its answer back as it arrives."""
-        if not remote.available:
-            return _refusal("service unavailable")
         try:
-            host, port = self._remotes.resolve(remote)
+            host, port = self._locate(remote)
+            context = self._context(remote.ca, remote.insecure)
         except ApiError:
             return _refusal("service unavailable")
+        except ssl.SSLError as error:
+            return _refusal(f"unable to load root certificates: {error}")
         url = yarl.URL(f"https://{_bracketed(host)}:{port}{request.raw_path}", encoded=True)
         headers = forwarded_headers(request.headers)
         for name in [name for name in headers if name.lower().startswith(_IDENTITY)]:
             headers.popall(name, None)
         headers.extend(identity_headers(user))
-        if wants_upgrade(request):
-            return await self._join(request, remote, url, headers)
-        limit = _DISCOVERY_SECONDS if discovery else None
         try:
+            if wants_upgrade(request):
+                name = remote.server_name
+                return await join(request, url, headers, ssl=context, server_name=name)
             async with self._forwarder.send(
                 request,
                 url,
                 headers,
-                ssl=self._context(remote.ca, remote.insecure),
+                ssl=context,
                 server_name=remote.server_name,
-                seconds=limit,
+                seconds=_DISCOVERY_SECONDS if discovery else None,
             ) as answer:
                 if answer.status // 100 == _REDIRECTS and answer.headers.get("Location"):
                     # It would send the client, with its credentials, to where it pleases.
                     return web.Response(status=_BAD_GATEWAY, text=_NO_REDIRECT)
                 return await relay(request, answer)
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, UpgradeError) as error:
             return _refusal(str(error) or "context deadline exceeded")
 
-    async def _join(
-        self, request: web.BaseRequest, remote: Remote, url: yarl.URL, headers: CIMultiDict[str]
-    ) -> web.StreamResponse:
-        context = self._context(remote.ca, remote.insecure)
-        try:
-            return await join(request, url, headers, ssl=context, server_name=remote.server_name)
-        except UpgradeError as error:
-            return _refusal(str(error))
+    def _locate(self, remote: Remote) -> tuple[str, int]:
+        if not remote.available:
+            raise UnavailableError("service unavailable")
+        return self._remotes.resolve(remote)
 
     async def fetch(self, remote: Remote, path: str) -> JsonObject:
         """A document of the server's own, for our use; raises aiohttp's errors and ApiErrors.

@@ -1,7 +1,5 @@
 """APIServices that name a service: who answers for a group version, and where it is reached."""
 
-import base64
-import binascii
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from winkube.apiserver.aggregation.local import GROUP
 from winkube.apiserver.item import Item
 from winkube.apiserver.registry.core import get
 from winkube.apiserver.served import Resources
+from winkube.apiserver.tls import read_bundle
 from winkube.base.types import JsonObject
 
 AVAILABLE: Final = "Available"
@@ -59,19 +58,12 @@ def to_remote(obj: JsonObject) -> Remote | None:
         namespace=service.get("namespace", ""),
         service=service.get("name", ""),
         port=service.get("port") or 443,
-        ca=_pem(spec.get("caBundle") or ""),
+        ca=read_bundle(spec["caBundle"]) if spec.get("caBundle") else "",
         insecure=bool(spec.get("insecureSkipTLSVerify")),
         group_priority=spec.get("groupPriorityMinimum") or 0,
         version_priority=spec.get("versionPriority") or 0,
         available=is_condition_true(obj, AVAILABLE),
     )
-
-
-def _pem(bundle: str) -> str:
-    try:
-        return base64.b64decode(bundle).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
 
 
 class Remotes:

@@ -1,8 +1,6 @@
 """Ask a webhook: find its address, connect with its certificate authority, read its answer."""
 
 import asyncio
-import base64
-import binascii
 import os
 import random
 import ssl
@@ -18,6 +16,7 @@ from winkube.apiserver.admission.webhook.shape import no_document
 from winkube.apiserver.aggregation.remote import SERVICE_NAME, endpoints, port_name
 from winkube.apiserver.deadline import left
 from winkube.apiserver.served import Resources
+from winkube.apiserver.tls import read_bundle
 from winkube.base.types import JsonObject
 
 _AGENT: Final = "kube-apiserver-admission"
@@ -118,9 +117,9 @@ class Caller:
         context = self._contexts.get(bundle)
         if context is None:
             try:
-                pem = base64.b64decode(bundle).decode() if bundle else None
+                pem = read_bundle(bundle) if bundle else None
                 context = ssl.create_default_context(cadata=pem)
-            except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+            except ssl.SSLError as error:
                 raise CallError(f"could not get REST client: {error}") from None
             while len(self._contexts) >= _CONTEXTS:
                 self._contexts.pop(next(iter(self._contexts)))
