@@ -10,6 +10,7 @@ import functools
 import http.client
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,13 +33,19 @@ NO_ANSWER: Final = 0  # the connection ended instead: the server panicked
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``path`` may be a function of the answers so far, as the body may."""
+    """``path`` may be a function of the answers so far, as the body may.
+
+    ``until`` is a text that is waited for: a watch is read no further than the event that has it
+    for the ``times``-th time, anything else is asked again until the answer has it.
+    """
 
     verb: str
     path: Address
     body: Body = None
     type: str = JSON
     headers: Mapping[str, str] = field(default_factory=dict)
+    until: str = ""
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,9 @@ class Conversation:
         *,
         type: str = JSON,
         headers: Mapping[str, str] | None = None,
+        until: Sequence[str] = (),
     ) -> Answer:
+        """``until`` are the texts that end a stream, each in an event of its own."""
         sent = body if isinstance(body, str | bytes) or body is None else json.dumps(body)
         said = {"Accept": JSON, **(headers or {})}
         if sent is not None:
@@ -98,9 +107,20 @@ class Conversation:
         except http.client.RemoteDisconnected:
             self._connection.close()
             return Answer(NO_ANSWER, "")
-        raw = response.read()
+        raw = self._read(response, until) if until else response.read()
         warnings = tuple(response.headers.get_all("Warning") or ())
         return Answer(response.status, _parsed(raw), warnings)
+
+    def _read(self, response: http.client.HTTPResponse, until: Sequence[str]) -> bytes:
+        lines, awaited = [], list(until)
+        for line in response:
+            lines.append(line)
+            if awaited and awaited[0].encode() in line:
+                awaited.pop(0)
+                if not awaited:
+                    self._connection.close()  # the rest of the stream is of no interest
+                    break
+        return b"".join(lines)
 
     def events(self, path: str, after: str, seconds: int) -> list[Json]:
         """What a watch of ``path`` from ``after`` on has to tell by now."""
@@ -132,6 +152,8 @@ def conversation(config: ClientConfig) -> Iterator[Conversation]:
 
 _SOON: Final = "timeoutSeconds=1"
 _PATIENCE: Final = (1, 5, 30)
+_SETTLED_SECONDS: Final = 30.0
+_ASK_AGAIN_SECONDS: Final = 0.05
 
 
 def answers_to(
@@ -171,15 +193,7 @@ def run_case(talk: Conversation, case: Case, namespace: str, seconds: int = 1) -
         body = step.body(answers) if callable(step.body) else step.body
         path = step.path(answers) if callable(step.path) else step.path
         path = path.replace(_SOON, f"timeoutSeconds={seconds}")
-        answers.append(
-            talk.ask(
-                step.verb,
-                _fill(path, namespace),
-                _fill(body, namespace),
-                type=step.type,
-                headers=step.headers,
-            )
-        )
+        answers.append(_answer(talk, step, _fill(path, namespace), _fill(body, namespace)))
     said = [normalise(answer.as_json(), namespace) for answer in answers]
     for path, version in zip(case.watch, versions, strict=True):
         events = talk.events(_fill(path, namespace), version, seconds)
@@ -188,6 +202,17 @@ def run_case(talk: Conversation, case: Case, namespace: str, seconds: int = 1) -
         said = [_without_managers(answer) for answer in said]
     talk.ask("DELETE", f"/api/v1/namespaces/{namespace}")
     return said
+
+
+def _answer(talk: Conversation, step: Step, path: str, body: Json) -> Answer:
+    ends = [step.until] * step.times if "watch=1" in path else []
+    deadline = time.monotonic() + _SETTLED_SECONDS
+    while True:
+        answer = talk.ask(step.verb, path, body, type=step.type, headers=step.headers, until=ends)
+        settled = ends or step.until in json.dumps(answer.body)
+        if settled or time.monotonic() > deadline:
+            return answer
+        time.sleep(_ASK_AGAIN_SECONDS)
 
 
 def _without_managers(value: Json) -> Json:
@@ -304,12 +329,13 @@ def _hide_generated(made: dict[str, Json]) -> None:
     prefix = made.get("generateName")
     if prefix and isinstance(made.get("name"), str) and made["name"].startswith(prefix):
         made["name"] = prefix + "<random>"
-    if "columnDefinitions" in made:
+    if made.get("columnDefinitions"):
         # The names of columns are behaviour; what they are said to mean is prose.
         made["columnDefinitions"] = [
             {key: column[key] for key in column if key != "description"}
             for column in made["columnDefinitions"]
         ]
+    if "columnDefinitions" in made:
         for row in made["rows"] or ():
             row["cells"] = [_cell(cell) for cell in row["cells"]]
     for key in ("nodePort", "healthCheckNodePort"):

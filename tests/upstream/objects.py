@@ -1,5 +1,6 @@
-"""One good object of every kind, small but with what its kind requires."""
+"""One good object of every kind outside the core, small but with what its kind requires."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,32 +31,51 @@ WEBHOOK = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``path`` is the collection's; objects of the whole cluster are named after the case."""
+    """``path`` is the collection's; objects of the whole cluster are named after the case.
+
+    ``{which}`` in names and bodies stands for the number of an object where there are several.
+    """
 
     kind: str
     path: str
     body: Mapping[str, Any]
     status: Mapping[str, Any] | None = None  # what is written to the status, if it has one
     name: str = ""  # where the kind rules which names are good
+    settled: str = ""  # what its status says when the server's own controllers have seen it
+    lingers: bool = False  # a finalizer keeps it when it is deleted
 
     @property
     def called(self) -> str:
-        return self.name or ("a" if "{ns}" in self.path else "{ns}-a")
+        return self.called_as(1)
 
     @property
     def item(self) -> str:
         return f"{self.path}/{self.called}"
 
-    def named(self, **metadata: Any) -> dict[str, Any]:
-        return {"metadata": {"name": self.called, **metadata}, **self.body}
+    @property
+    def type(self) -> dict[str, str]:
+        """Its apiVersion and kind, for those who must say them."""
+        _, root, *rest = self.path.split("/")
+        version = "/".join(rest[: {"api": 1, "apis": 2}[root]])
+        return {"apiVersion": version, "kind": self.kind.split()[0]}
+
+    def called_as(self, which: int) -> str:
+        if "{which}" in self.name:
+            return self.name.replace("{which}", str(which))
+        first = self.name or ("a" if "{ns}" in self.path else "{ns}-a")
+        return first if which == 1 else f"{first}-{which}"
+
+    def named(self, which: int = 1, /, **metadata: Any) -> dict[str, Any]:
+        body = json.loads(json.dumps(self.body).replace("{which}", str(which)))
+        return {"metadata": {"name": self.called_as(which), **metadata}, **body}
 
 
-def _in(group: str, plural: str) -> str:
+def inside(group: str, plural: str) -> str:
     root = f"/apis/{group}" if "/" in group else f"/api/{group}"
     return f"{root}/namespaces/{{ns}}/{plural}"
 
 
-def _at(group: str, plural: str) -> str:
+def across(group: str, plural: str) -> str:
     return f"/apis/{group}/{plural}" if "/" in group else f"/api/{group}/{plural}"
 
 
@@ -71,25 +91,25 @@ RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
 SAMPLES = (
     Sample(
         "Deployment",
-        _in("apps/v1", "deployments"),
+        inside("apps/v1", "deployments"),
         {"spec": {"selector": SELECTOR, "template": TEMPLATE}},
         {"replicas": 2, "readyReplicas": 1, "observedGeneration": 1},
     ),
     Sample(
         "ReplicaSet",
-        _in("apps/v1", "replicasets"),
+        inside("apps/v1", "replicasets"),
         {"spec": {"selector": SELECTOR, "template": TEMPLATE}},
         {"replicas": 2, "readyReplicas": 1},
     ),
     Sample(
         "StatefulSet",
-        _in("apps/v1", "statefulsets"),
+        inside("apps/v1", "statefulsets"),
         {"spec": {"selector": SELECTOR, "template": TEMPLATE, "serviceName": "s"}},
         {"replicas": 2, "readyReplicas": 1},
     ),
     Sample(
         "DaemonSet",
-        _in("apps/v1", "daemonsets"),
+        inside("apps/v1", "daemonsets"),
         {"spec": {"selector": SELECTOR, "template": TEMPLATE}},
         {
             "currentNumberScheduled": 2,
@@ -100,19 +120,25 @@ SAMPLES = (
     ),
     Sample(
         "ControllerRevision",
-        _in("apps/v1", "controllerrevisions"),
+        inside("apps/v1", "controllerrevisions"),
         {"revision": 1, "data": {}},
     ),
-    Sample("Job", _in("batch/v1", "jobs"), {"spec": {"template": JOB_TEMPLATE}}, {"active": 1}),
+    Sample(
+        "Job",
+        inside("batch/v1", "jobs"),
+        {"spec": {"template": JOB_TEMPLATE}},
+        {"active": 1},
+        lingers=True,
+    ),
     Sample(
         "CronJob",
-        _in("batch/v1", "cronjobs"),
+        inside("batch/v1", "cronjobs"),
         {"spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": JOB_TEMPLATE}}}},
         {"lastScheduleTime": "2020-01-01T00:00:00Z"},
     ),
     Sample(
         "HorizontalPodAutoscaler",
-        _in("autoscaling/v2", "horizontalpodautoscalers"),
+        inside("autoscaling/v2", "horizontalpodautoscalers"),
         {
             "spec": {
                 "maxReplicas": 3,
@@ -123,7 +149,7 @@ SAMPLES = (
     ),
     Sample(
         "HorizontalPodAutoscaler v1",
-        _in("autoscaling/v1", "horizontalpodautoscalers"),
+        inside("autoscaling/v1", "horizontalpodautoscalers"),
         {
             "spec": {
                 "maxReplicas": 3,
@@ -135,39 +161,41 @@ SAMPLES = (
     ),
     Sample(
         "PodDisruptionBudget",
-        _in("policy/v1", "poddisruptionbudgets"),
+        inside("policy/v1", "poddisruptionbudgets"),
         {"spec": {"minAvailable": 1, "selector": SELECTOR}},
         {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
     ),
-    Sample("NetworkPolicy", _in(_NETWORK, "networkpolicies"), {"spec": {"podSelector": SELECTOR}}),
+    Sample(
+        "NetworkPolicy", inside(_NETWORK, "networkpolicies"), {"spec": {"podSelector": SELECTOR}}
+    ),
     Sample(
         "Ingress",
-        _in(_NETWORK, "ingresses"),
+        inside(_NETWORK, "ingresses"),
         {"spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}},
         {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "h.example.com"}]}},
     ),
     Sample(
         "IngressClass",
-        _at(_NETWORK, "ingressclasses"),
+        across(_NETWORK, "ingressclasses"),
         {"spec": {"controller": "example.com/c"}},
     ),
     Sample(
         "IPAddress",
-        _at(_NETWORK, "ipaddresses"),
+        across(_NETWORK, "ipaddresses"),
         {"spec": {"parentRef": {"resource": "services", "name": "s", "namespace": "n"}}},
-        name="192.0.2.77",
+        name="192.0.2.7{which}",
     ),
     Sample(
         "ServiceCIDR",
-        _at(_NETWORK, "servicecidrs"),
+        across(_NETWORK, "servicecidrs"),
         {"spec": {"cidrs": ["192.0.2.0/24"]}},
         {"conditions": []},
     ),
-    Sample("Role", _in(_RBAC, "roles"), {"rules": [RULE]}),
-    Sample("ClusterRole", _at(_RBAC, "clusterroles"), {"rules": [RULE]}),
+    Sample("Role", inside(_RBAC, "roles"), {"rules": [RULE]}),
+    Sample("ClusterRole", across(_RBAC, "clusterroles"), {"rules": [RULE]}),
     Sample(
         "RoleBinding",
-        _in(_RBAC, "rolebindings"),
+        inside(_RBAC, "rolebindings"),
         {
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
             "subjects": [{"kind": "User", "name": "u"}],
@@ -175,7 +203,7 @@ SAMPLES = (
     ),
     Sample(
         "ClusterRoleBinding",
-        _at(_RBAC, "clusterrolebindings"),
+        across(_RBAC, "clusterrolebindings"),
         {
             "roleRef": {"kind": "ClusterRole", "name": "r"},
             "subjects": [
@@ -184,17 +212,17 @@ SAMPLES = (
             ],
         },
     ),
-    Sample("StorageClass", _at(_STORAGE, "storageclasses"), {"provisioner": "example.com/p"}),
-    Sample("CSIDriver", _at(_STORAGE, "csidrivers"), {"spec": {}}),
-    Sample("CSINode", _at(_STORAGE, "csinodes"), {"spec": {"drivers": []}}),
+    Sample("StorageClass", across(_STORAGE, "storageclasses"), {"provisioner": "example.com/p"}),
+    Sample("CSIDriver", across(_STORAGE, "csidrivers"), {"spec": {}}),
+    Sample("CSINode", across(_STORAGE, "csinodes"), {"spec": {"drivers": []}}),
     Sample(
         "CSIStorageCapacity",
-        _in(_STORAGE, "csistoragecapacities"),
+        inside(_STORAGE, "csistoragecapacities"),
         {"storageClassName": "c", "capacity": "1024Mi"},
     ),
     Sample(
         "VolumeAttachment",
-        _at(_STORAGE, "volumeattachments"),
+        across(_STORAGE, "volumeattachments"),
         {
             "spec": {
                 "attacher": "a.example.com",
@@ -206,19 +234,20 @@ SAMPLES = (
     ),
     Sample(
         "VolumeAttributesClass",
-        _at(_STORAGE, "volumeattributesclasses"),
+        across(_STORAGE, "volumeattributesclasses"),
         {"driverName": "d.example.com", "parameters": {"a": "b"}},
+        lingers=True,
     ),
-    Sample("PriorityClass", _at("scheduling.k8s.io/v1", "priorityclasses"), {"value": 7}),
-    Sample("RuntimeClass", _at("node.k8s.io/v1", "runtimeclasses"), {"handler": "h"}),
+    Sample("PriorityClass", across("scheduling.k8s.io/v1", "priorityclasses"), {"value": 7}),
+    Sample("RuntimeClass", across("node.k8s.io/v1", "runtimeclasses"), {"handler": "h"}),
     Sample(
         "Lease",
-        _in("coordination.k8s.io/v1", "leases"),
+        inside("coordination.k8s.io/v1", "leases"),
         {"spec": {"holderIdentity": "h", "leaseDurationSeconds": 5}},
     ),
     Sample(
         "EndpointSlice",
-        _in("discovery.k8s.io/v1", "endpointslices"),
+        inside("discovery.k8s.io/v1", "endpointslices"),
         {
             "addressType": "IPv4",
             "endpoints": [{"addresses": ["192.0.2.1"]}],
@@ -227,17 +256,17 @@ SAMPLES = (
     ),
     Sample(
         "MutatingWebhookConfiguration",
-        _at(_ADMISSION, "mutatingwebhookconfigurations"),
+        across(_ADMISSION, "mutatingwebhookconfigurations"),
         {"webhooks": [WEBHOOK]},
     ),
     Sample(
         "ValidatingWebhookConfiguration",
-        _at(_ADMISSION, "validatingwebhookconfigurations"),
+        across(_ADMISSION, "validatingwebhookconfigurations"),
         {"webhooks": [WEBHOOK]},
     ),
     Sample(
         "ValidatingAdmissionPolicy",
-        _at(_ADMISSION, "validatingadmissionpolicies"),
+        across(_ADMISSION, "validatingadmissionpolicies"),
         {
             "spec": {
                 "matchConstraints": {"resourceRules": WEBHOOK["rules"]},
@@ -248,29 +277,32 @@ SAMPLES = (
     ),
     Sample(
         "ValidatingAdmissionPolicyBinding",
-        _at(_ADMISSION, "validatingadmissionpolicybindings"),
+        across(_ADMISSION, "validatingadmissionpolicybindings"),
         {"spec": {"policyName": "p", "validationActions": ["Deny"]}},
     ),
     Sample(
         "FlowSchema",
-        _at(_FLOW, "flowschemas"),
+        across(_FLOW, "flowschemas"),
         {"spec": {"priorityLevelConfiguration": {"name": "exempt"}}},
         {"conditions": [{"type": "Dangling", "status": "False"}]},
+        settled="and it exists",
     ),
     Sample(
         "PriorityLevelConfiguration",
-        _at(_FLOW, "prioritylevelconfigurations"),
+        across(_FLOW, "prioritylevelconfigurations"),
         {"spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}},
         {"conditions": [{"type": "X", "status": "False"}]},
     ),
-    Sample("DeviceClass", _at(_DEVICE, "deviceclasses"), {"spec": {}}),
-    Sample("ResourceClaim", _in(_DEVICE, "resourceclaims"), {"spec": _CLAIM}, {}),
+    Sample("DeviceClass", across(_DEVICE, "deviceclasses"), {"spec": {}}),
+    Sample("ResourceClaim", inside(_DEVICE, "resourceclaims"), {"spec": _CLAIM}, {}),
     Sample(
-        "ResourceClaimTemplate", _in(_DEVICE, "resourceclaimtemplates"), {"spec": {"spec": _CLAIM}}
+        "ResourceClaimTemplate",
+        inside(_DEVICE, "resourceclaimtemplates"),
+        {"spec": {"spec": _CLAIM}},
     ),
     Sample(
         "ResourceSlice",
-        _at(_DEVICE, "resourceslices"),
+        across(_DEVICE, "resourceslices"),
         {
             "spec": {
                 "driver": "d.example.com",

@@ -12,6 +12,7 @@ from winkube.apiserver.auth.legacy_tracking import LegacyTokenTracking
 from winkube.apiserver.auth.node import NodeAuthorizer
 from winkube.apiserver.auth.rbac import FirstAllowing, RbacAuthorizer
 from winkube.apiserver.auth.token import TokenAuthority
+from winkube.apiserver.bookmark import Bookmarks
 from winkube.apiserver.cache import Cache
 from winkube.apiserver.chance import Chance
 from winkube.apiserver.config import ApiServerConfig
@@ -96,7 +97,7 @@ def assemble(
         hooks={resources.core("services").prefix: _service_hook(config, resources)},
     )
     renderer = Renderer(clock)
-    verbs = Verbs(registry, renderer, WatchServer(cache, renderer, clock))
+    verbs = Verbs(registry, renderer, WatchServer(cache, renderer, Bookmarks(schema), clock))
     tokens = _token_authority(config, resources, clock)
     metrics = Metrics()
     edge = Edge(Authenticator(tokens, clock), authorizer, resources, verbs, metrics)

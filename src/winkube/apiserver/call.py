@@ -56,7 +56,7 @@ class Call:
 def reply(call: Call, data: bytes, status: int = 200) -> web.Response:
     headers = {"Content-Type": call.output.media, "Cache-Control": _NO_CACHE}
     response = WholeResponse(body=data, status=status, headers=headers)
-    _add_warnings(response.headers, call.warnings)
+    add_warnings(response.headers, call.warnings)
     return response
 
 
@@ -64,7 +64,7 @@ def warning_header(text: str) -> str:
     return f"299 - {_quoted(text)}"
 
 
-def _add_warnings(headers: MutableMultiMapping[str], warnings: Sequence[str]) -> None:
+def add_warnings(headers: MutableMultiMapping[str], warnings: Sequence[str]) -> None:
     for warning in shown_warnings(warnings):
         headers.add("Warning", warning_header(warning))
 
@@ -177,7 +177,7 @@ def reply_json(
         status=status,
         headers={"Content-Type": content_type, "Cache-Control": _NO_CACHE},
     )
-    _add_warnings(response.headers, warnings)
+    add_warnings(response.headers, warnings)
     return response
 
 
@@ -195,7 +195,7 @@ def reply_error(error: ApiError, accept: str = "") -> web.Response:
         response = web.Response(
             body=to_yaml(document), status=error.code, headers={"Content-Type": YAML}
         )
-    _add_warnings(response.headers, error.warnings)
+    add_warnings(response.headers, error.warnings)
     retry = error.details.get("retryAfterSeconds")
     if retry:
         response.headers["Retry-After"] = str(retry)

@@ -194,11 +194,13 @@ class Edge:
         if target.subresource not in STREAMED:
             call.output = negotiate(request.headers.get("Accept", ""), many=verb in _OF_MANY)
         warning = self._deprecations.warning(served.kind)
+        if warning and verb == "watch":  # its headers are gone before it ends
+            call.warnings = [warning]
         start = time.perf_counter()
         try:
             response = await self._turns.serve(call, self._handler(call))
         except ApiError as error:
-            told = warning and not isinstance(error, MethodNotAllowedError)
+            told = warning and not isinstance(error, MethodNotAllowedError | NoRouteError)
             error.warnings = [warning, *call.warnings] if told else call.warnings
             raise
         finally:

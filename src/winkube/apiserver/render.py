@@ -10,7 +10,8 @@ import orjson
 
 from winkube.api.errors import BadRequestError, NotAcceptableError
 from winkube.api.kinds import Kind
-from winkube.api.table import columns, row_conditions, to_row
+from winkube.api.table import columns as columns_of
+from winkube.api.table import row_conditions, to_row
 from winkube.apiserver.form.conversion import stored_form
 from winkube.apiserver.item import Item
 from winkube.apiserver.media.yaml_text import to_yaml
@@ -20,16 +21,29 @@ from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 
 _META_GROUP: Final = "meta.k8s.io"
+# Another part of upstream's server prints these, and names the columns in every event.
+_NAMES_COLUMNS: Final = "APIService"
 
 
 class Renderer:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def item(self, kind: Kind, item: Item, output: Output, include: str = "") -> bytes:
+    def item(
+        self,
+        kind: Kind,
+        item: Item,
+        output: Output,
+        include: str = "",
+        *,
+        columns: bool = True,
+    ) -> bytes:
+        """``columns`` says whether a table names them."""
         if output.shape == "Table":
             table = self._table(kind, [item], output, include)
             table["metadata"]["resourceVersion"] = str(item.revision)
+            if not columns and kind.kind != _NAMES_COLUMNS:
+                table["columnDefinitions"] = None
             return encode(table, output)
         if output.shape == "PartialObjectMetadataList":
             raise _unlike(f"{output.shape}, but the requested object is not a list", kind, "")
@@ -67,7 +81,7 @@ class Renderer:
 
     def _table(self, kind: Kind, items: Sequence[Item], output: Output, include: str) -> JsonObject:
         check_include(include)
-        shown = columns(kind)
+        shown = columns_of(kind)
         rows = [self._row(kind, item, output, include) for item in _in_order(kind, items)]
         return {
             "kind": "Table",

@@ -93,8 +93,8 @@ class Reviews:
         }
         if rules.gap:
             status["evaluationError"] = rules.gap
-        # Upstream does not repeat what was asked.
-        return _answer(call, {**review, "spec": {}}, status)
+        # Upstream repeats nothing of what was asked.
+        return _answer(call, {"spec": {}}, status)
 
     async def token(self, call: Call) -> web.Response:
         review = await self._body(call)

@@ -9,15 +9,17 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 from aiohttp import web
 
 from winkube.api.errors import ApiError, ExpiredError, InvalidError
+from winkube.api.kinds import Kind
 from winkube.api.validation.problems import Problems
+from winkube.apiserver.bookmark import Bookmarks
 from winkube.apiserver.cache import TRIGGER_FIELDS, Cache, Change, Trigger, Watcher
-from winkube.apiserver.call import Call
+from winkube.apiserver.call import Call, add_warnings
 from winkube.apiserver.form.conversion import item_as_served
 from winkube.apiserver.item import Item, with_revision
 from winkube.apiserver.options import parse_flag
@@ -26,9 +28,6 @@ from winkube.apiserver.registry.version import ASKED_FOR, parse_version
 from winkube.apiserver.render import Renderer, check_include
 from winkube.apiserver.streaming.presence import is_connected
 from winkube.base.clock import Clock
-
-if TYPE_CHECKING:
-    from winkube.base.types import JsonObject
 
 _BOOKMARK_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 5.0  # how long a client that went away may go unnoticed
@@ -81,9 +80,12 @@ class WatchParams:
 
 
 class WatchServer:
-    def __init__(self, cache: Cache, renderer: Renderer, clock: Clock) -> None:
+    def __init__(
+        self, cache: Cache, renderer: Renderer, bookmarks: Bookmarks, clock: Clock
+    ) -> None:
         self._cache = cache
         self._renderer = renderer
+        self._bookmarks = bookmarks
         self._clock = clock
 
     async def serve(self, call: Call) -> web.StreamResponse:
@@ -93,7 +95,7 @@ class WatchServer:
         if call.output.shape == "Table":
             check_include(call.include)
         folder = call.served.folder(call.target.namespace)
-        stream = _Stream(call, selection, self._renderer)
+        stream = _Stream(call, selection, self._renderer, self._bookmarks)
         with call.served.cache.subscribe(folder, _trigger(selection)) as watcher:
             # No await between these: nothing may change between the state and the subscription.
             revision = self._cache.revision
@@ -125,8 +127,7 @@ class WatchServer:
         if params.initial or unversioned:
             frames = stream.initial(cache.items(folder))
             if params.initial and params.bookmarks:
-                end = stream.bookmark(self._cache.revision, initial_end=True)
-                return itertools.chain(frames, [end])
+                return itertools.chain(frames, stream.initial_end(self._cache.revision))
             return frames
         changes = cache.changes_after(parse_version(params.version, ASKED_FOR))
         return stream.missed([c for c in changes if c.item.key.startswith(folder)])
@@ -182,15 +183,21 @@ def _trigger(selection: Selection) -> Trigger | None:
 class _Stream:
     """One watcher's connection, and how changes look on it."""
 
-    def __init__(self, call: Call, selection: Selection, renderer: Renderer) -> None:
+    def __init__(
+        self, call: Call, selection: Selection, renderer: Renderer, bookmarks: Bookmarks
+    ) -> None:
         self.selection = selection
         self.response = web.StreamResponse(
             headers={"Content-Type": call.output.media, "Cache-Control": "no-cache, private"}
         )
+        add_warnings(self.response.headers, call.warnings)
         # Of the write under way: one for all, as making one costs more than writing.
         self.limit = asyncio.timeout(None)
         self._call = call
         self._renderer = renderer
+        self._bookmarks = bookmarks
+        # Of the first table alone: those that follow have the same.
+        self._with_columns = call.output.shape == "Table"
         self._everything = selection.everything
         # Of a table alone: who says it of something else must not have renderings of their own.
         self._include = call.include if call.output.shape == "Table" else ""
@@ -237,6 +244,8 @@ class _Stream:
             if not now and not before:
                 return b""
             kind = ("MODIFIED" if before else "ADDED") if now else "DELETED"
+        if self._with_columns:
+            return self.frame(kind, _shown(change, kind))
         key = self._keys[kind]
         frame = change.frames.get(key)
         if frame is None:
@@ -247,23 +256,26 @@ class _Stream:
         return self.selection.matches(item_as_served(self._call.served, item))
 
     def frame(self, kind: str, item: Item) -> bytes:
-        call = self._call
-        shown = item_as_served(call.served, item)
-        data = self._renderer.item(call.served.kind, shown, call.output, self._include)
-        return b'{"type":"%b","object":%b}\n' % (kind.encode(), data)
+        served = self._call.served
+        return self._written(kind, served.kind, item_as_served(served, item))
+
+    def initial_end(self, revision: int) -> Iterator[bytes]:
+        yield self.bookmark(revision, initial_end=True)
 
     def bookmark(self, revision: int, *, initial_end: bool = False) -> bytes:
-        kind = self._call.served.kind
-        metadata: JsonObject = {"resourceVersion": str(revision), "creationTimestamp": None}
-        if initial_end:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        obj: JsonObject = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        shape = self._call.output.shape
-        if shape:
-            obj["kind"], obj["apiVersion"] = shape, f"meta.k8s.io/{self._call.output.version}"
-            if shape == "Table":
-                obj |= {"columnDefinitions": [], "rows": []}
-        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+        served, call = self._call.served, self._call
+        # A row is made of the stored form, in which nothing is set either.
+        row = call.output.shape == "Table" and self._include != "Object"
+        kind = served.stored if row else served.kind
+        item = self._bookmarks.item(kind, revision, initial_end=initial_end)
+        return self._written("BOOKMARK", kind, item)
+
+    def _written(self, event: str, kind: Kind, shown: Item) -> bytes:
+        data = self._renderer.item(
+            kind, shown, self._call.output, self._include, columns=self._with_columns
+        )
+        self._with_columns = False
+        return b'{"type":"%b","object":%b}\n' % (event.encode(), data)
 
 
 def _shown(change: Change, kind: str) -> Item:

@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import ssl
@@ -62,11 +61,11 @@ class Plane:
 
 
 def upstream_folder() -> Path | None:
-    """Where the upstream programs are, when all were built and etcd is installed."""
+    """Where the upstream programs are, when all were built."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     home = Path(os.environ.get("WINKUBE_UPSTREAM") or Path(cache) / "winkube" / "upstream")
     folder = home / _upstream_version()
-    return folder if (folder / "complete").exists() and shutil.which("etcd") else None
+    return folder if (folder / "complete").exists() and (folder / "etcd").exists() else None
 
 
 def _upstream_version() -> str:
@@ -188,7 +187,7 @@ def _program(name: str) -> Path:
 def _etcd(folder: Path, client: str) -> Iterator[int]:
     peer = f"http://127.0.0.1:{free_port()}"
     command = [
-        "etcd",
+        str(_program("etcd")),
         f"--data-dir={folder / 'etcd'}",
         f"--listen-client-urls={client}",
         f"--advertise-client-urls={client}",

@@ -183,9 +183,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     make, send = Renderer.item, web.StreamResponse.write
 
-    def item(*args: Any) -> bytes:
+    def item(*args: Any, **manner: Any) -> bytes:
         done.append("made")
-        return make(*args)
+        return make(*args, **manner)
 
     async def write(response: web.StreamResponse, data: Any) -> None:
         done.append("sent")

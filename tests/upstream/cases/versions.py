@@ -35,8 +35,6 @@ THREE = [a_map("a"), a_map("b"), a_map("c")]
 CHANGE = Step("PATCH", f"{MAPS}/a", {"data": {"k": "v"}}, MERGE)
 FUTURE = 1_000_000
 
-# Watches of the very newest state are not compared, nor what ends what was there: upstream asks an
-# etcd newer than Debian's for both.
 CASES = [
     Case(
         "gets",

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from winkube.api.go.text import selector_in_go
-from winkube.api.meta import get_condition, metadata
+from winkube.api.meta import get_condition
 from winkube.api.printing.age import human_duration
 from winkube.api.printing.core import balancer_text
 from winkube.api.printing.printer import (
     NONE,
     Printer,
     age,
+    created,
     joined,
     named,
     selector_text,
@@ -83,14 +84,16 @@ def _network_policy(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _ip_address(obj: JsonObject, now: float) -> list[Any]:
-    parent = spec_of(obj).get("parentRef") or {}
+    parent = spec_of(obj).get("parentRef")
+    if parent is None:
+        return [named(obj), NONE, age(obj, now)]
     kind = ".".join(str(parent[key]) for key in ("resource", "group") if parent.get(key))
     parts = [kind, parent.get("namespace"), parent.get("name")]
     return [named(obj), "/".join(str(part) for part in parts if part), age(obj, now)]
 
 
 def _service_cidr(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), joined(spec_of(obj).get("cidrs") or ()), age(obj, now)]
+    return [named(obj), ",".join(spec_of(obj).get("cidrs") or ()), age(obj, now)]
 
 
 def _binding(obj: JsonObject, now: float) -> list[Any]:
@@ -106,7 +109,7 @@ def _binding(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _role(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), (obj.get("metadata") or {}).get("creationTimestamp") or "<unknown>"]
+    return [named(obj), created(obj)]
 
 
 def _signing_request(obj: JsonObject, now: float) -> list[Any]:
@@ -141,7 +144,7 @@ def _storage_class(obj: JsonObject, now: float) -> list[Any]:
         f"{named(obj)} (default)" if is_default_class(obj) else named(obj),
         obj.get("provisioner") or "",
         obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or "<unset>",
+        obj.get("volumeBindingMode") or "Immediate",
         bool(obj.get("allowVolumeExpansion")),
         age(obj, now),
     ]
@@ -178,7 +181,7 @@ def _csi_driver(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _csi_capacity(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), metadata(obj).get("creationTimestamp")]
+    return [named(obj), created(obj)]
 
 
 def _priority_class(obj: JsonObject, now: float) -> list[Any]:
@@ -214,16 +217,16 @@ def _policy_binding(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _definition(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), (obj.get("metadata") or {}).get("creationTimestamp") or "<unknown>"]
+    return [named(obj), created(obj)]
 
 
 def _api_service(obj: JsonObject, now: float) -> list[Any]:
     service = spec_of(obj).get("service")
     target = f"{service.get('namespace')}/{service.get('name')}" if service else "Local"
-    found = get_condition(obj, "Available") or {}
-    status = str(found.get("status") or "Unknown")
-    shown = status if status == "True" else f"{status} ({found.get('reason', '')})"
-    return [named(obj), target, shown, age(obj, now)]
+    found = get_condition(obj, "Available") or {"status": "Unknown"}
+    said = str(found["status"])
+    because = "" if said == "True" or "reason" not in found else f" ({found['reason']})"
+    return [named(obj), target, said + because, age(obj, now)]
 
 
 def _flow_schema(obj: JsonObject, now: float) -> list[Any]:
@@ -258,7 +261,7 @@ def _resource_claim(obj: JsonObject, now: float) -> list[Any]:
 
 def _resource_slice(obj: JsonObject, now: float) -> list[Any]:
     spec = spec_of(obj)
-    node = spec.get("nodeName") or ("<all-nodes>" if spec.get("allNodes") else NONE)
+    node = spec.get("nodeName") or ""
     pool = (spec.get("pool") or {}).get("name") or ""
     return [named(obj), node, spec.get("driver") or "", pool, age(obj, now)]
 

@@ -9,6 +9,7 @@ from winkube.api.printing.printer import (
     Printer,
     age,
     containers_text,
+    created,
     joined,
     labels_text,
     named,
@@ -220,7 +221,7 @@ def _quota(obj: JsonObject, now: float) -> list[Any]:
 
 
 def _limit_range(obj: JsonObject, now: float) -> list[Any]:
-    return [named(obj), obj.get("metadata", {}).get("creationTimestamp") or "<unknown>"]
+    return [named(obj), created(obj)]
 
 
 def _template(obj: JsonObject, now: float) -> list[Any]:

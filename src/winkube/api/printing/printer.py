@@ -24,6 +24,11 @@ def age(obj: JsonObject, now: float) -> str:
     return age_of(metadata(obj).get("creationTimestamp"), now)
 
 
+def created(obj: JsonObject) -> str:
+    """When, in full; Go's first moment for what nobody created, such as a bookmark."""
+    return metadata(obj).get("creationTimestamp") or "0001-01-01T00:00:00Z"
+
+
 def named(obj: JsonObject) -> str:
     return name_of(obj)
 

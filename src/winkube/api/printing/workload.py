@@ -15,6 +15,7 @@ from winkube.api.printing.printer import (
     spec_of,
     status_of,
 )
+from winkube.api.selector.labels import selector_query
 from winkube.base.clock import parse_rfc3339
 from winkube.base.types import JsonObject
 
@@ -44,7 +45,7 @@ def _deployment(obj: JsonObject, now: float) -> list[Any]:
         status.get("availableReplicas") or 0,
         age(obj, now),
         *containers_text(spec.get("template")),
-        selector_text(spec.get("selector")),
+        selector_query(spec.get("selector")),
     ]
 
 

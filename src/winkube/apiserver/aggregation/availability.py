@@ -27,7 +27,7 @@ from winkube.apiserver.auth.user import SELF
 from winkube.apiserver.options import WriteOptions
 from winkube.apiserver.registry.core import Registry
 from winkube.apiserver.registry.create import create
-from winkube.apiserver.registry.update import store_update
+from winkube.apiserver.registry.update import STATUS, update
 from winkube.base.clock import to_rfc3339
 from winkube.base.types import JsonObject
 
@@ -40,6 +40,8 @@ _RETRY_SECONDS: Final = 1.0
 _RETRIES: Final = 20
 # A starting cluster has better things to do than to list what it serves.
 _REGISTRATION_DELAY: Final = 3.0
+# Whom upstream names as the writer of its verdicts.
+_MANAGER: Final = "kube-apiserver"
 
 
 @dataclass(slots=True)
@@ -193,7 +195,8 @@ class Availability:
         }
         if set_condition(obj, condition, to_rfc3339(self._registry.clock.now())):
             self.revision += 1
-            await store_update(self._registry, served, item, obj, WriteOptions(SELF))
+            options = WriteOptions(SELF, field_manager=_MANAGER)
+            await update(self._registry, served, item, obj, options, STATUS)
 
 
 def _address(remote: Remote) -> tuple[object, ...]:

@@ -142,7 +142,7 @@ def find_items(served: Served, current: int, params: ListParams) -> tuple[list[I
         return _rest(served, folder, current, params.token)
     wanted = _listed_version(params.version) if params.version else 0
     if wanted > current:
-        raise too_large(wanted, current, waits=params.match != "Exact")
+        raise too_large(wanted, current)
     # A page of a version is of that version, unless it is said to be of any that is newer.
     exact = wanted > 0 and (params.match or (params.limit and "Exact")) == "Exact"
     revision = wanted if exact else current
@@ -191,24 +191,30 @@ def to_page(
 ) -> ListResult:
     if served.converts:
         items = [item_as_served(served, item) for item in items]
-    if not selection.everything:
-        matches = selection.matches
-        items = [item for item in items if matches(item)]
+    chosen = [item for item in items if selection.everything or selection.matches(item)]
     # Of no certain version is whatever is at hand, which is everything.
     everything = params.version == "0" and not params.token
-    if not params.limit or everything or len(items) <= params.limit:
-        return ListResult(items, revision)
-    page = items[: params.limit]
+    if not params.limit or everything or len(chosen) < params.limit:
+        return ListResult(chosen, revision)
+    page = chosen[: params.limit]
+    # Whether what is left matches is looked at when somebody asks for it.
+    if page[-1] is items[-1] or _is_of_one(served, params, selection):
+        return ListResult(page, revision)
     folder = served.folder(params.namespace)
     token = make_token(revision, page[-1].key[len(folder) :] + "\0")
     remaining = len(items) - params.limit if selection.everything else None
     return ListResult(page, revision, token, remaining)
 
 
-def too_large(wanted: int, current: int, *, waits: bool = True) -> GatewayTimeoutError:
-    """``waits`` for what a cache answers, which may be there soon."""
+def _is_of_one(served: Served, params: ListParams, selection: Selection) -> bool:
+    """Whether the selection names a single object, which no others are read for."""
+    placed = params.namespace or not served.kind.namespaced
+    return bool(placed) and selection.fields.exact("metadata.name") is not None
+
+
+def too_large(wanted: int, current: int) -> GatewayTimeoutError:
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     return GatewayTimeoutError(
         f"Timeout: Too large resource version: {wanted}, current: {current}",
-        details={"causes": [cause], **({"retryAfterSeconds": 1} if waits else {})},
+        details={"causes": [cause], "retryAfterSeconds": 1},
     )
