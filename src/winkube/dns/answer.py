@@ -8,11 +8,11 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
 from typing import Final
 
-from dnslib import CNAME, NS, PTR, RD, RR, SOA, SRV, TXT, A, DNSLabel, DNSQuestion, DNSRecord
+from dnslib import AAAA, CNAME, NS, PTR, RD, RR, SOA, SRV, TXT, A, DNSLabel, DNSQuestion, DNSRecord
 
 from winkube.dns.directory import InformerDirectory
 from winkube.dns.message import CLASS_ANY, CLASS_IN, Body, Query, Rcode, split_name
@@ -22,8 +22,7 @@ MAX_CACHED: Final = 20_000
 # Answers with several records are kept in this many orders, given out in turn.
 MAX_ORDERS: Final = 8
 # So many fit the largest message with certainty; of more, each order begins elsewhere.
-MOST_ADDRESSES, MOST_RECORDS = 4000, 500
-_REVERSE: Final = ("in-addr", "arpa")
+MOST_ADDRESSES, MOST_RECORDS = {Type.A: 4000, Type.AAAA: 2300}, 500
 # Nobody transfers this zone, so the serial has no reader.
 _SERIAL: Final = 1
 # Refresh, retry and expiry, which only secondary servers would read.
@@ -33,7 +32,14 @@ _FIXED: Final = struct.Struct("!HHIH")
 _ADDRESS: Final = struct.Struct("!HHHIH")
 # "The name is the one in the question", which begins right after the header.
 _QUESTION_POINTER: Final = 0xC00C
-_SIMPLE: Final = {Type.A: A, Type.NS: NS, Type.CNAME: CNAME, Type.PTR: PTR, Type.TXT: TXT}
+_SIMPLE: Final = {
+    Type.A: A,
+    Type.AAAA: AAAA,
+    Type.NS: NS,
+    Type.CNAME: CNAME,
+    Type.PTR: PTR,
+    Type.TXT: TXT,
+}
 
 
 @dataclass(slots=True)
@@ -128,10 +134,15 @@ class Answers:
     def _pack_addresses(self, labels: tuple[bytes, ...], found: Found) -> bytes | None:
         """Nearly all answers are addresses of the very name asked for: those go without dnslib."""
         name = b".".join(labels).decode("latin-1")
-        if found.extra or any(r.type is not Type.A or r.owner != name for r in found.records):
+        if found.extra or any(
+            r.type not in MOST_ADDRESSES or r.owner != name for r in found.records
+        ):
             return None
-        head = _ADDRESS.pack(_QUESTION_POINTER, Type.A, CLASS_IN, self._ttl, 4)
-        return b"".join(head + IPv4Address(str(record.data)).packed for record in found.records)
+        heads = {
+            type_: _ADDRESS.pack(_QUESTION_POINTER, type_, CLASS_IN, self._ttl, size)
+            for type_, size in ((Type.A, 4), (Type.AAAA, 16))
+        }
+        return b"".join(heads[r.type] + ip_address(str(r.data)).packed for r in found.records)
 
     def _resource(self, record: Record) -> RR:
         return RR(record.owner, int(record.type), ttl=self._ttl, rdata=self._data(record))
@@ -160,19 +171,23 @@ class Answers:
 
 
 def _reverse_address(labels: list[str]) -> str | None:
-    """The address that "4.3.2.1.in-addr.arpa" asks about."""
-    if len(labels) != 6 or tuple(labels[4:]) != _REVERSE:
-        return None
+    """The address that "4.3.2.1.in-addr.arpa", or 32 digits below "ip6.arpa", ask about."""
+    digits = list(reversed(labels[:-2]))
     try:
-        return str(IPv4Address(".".join(reversed(labels[:4]))))
-    except AddressValueError:
-        return None
+        match labels[-2:], len(digits):
+            case ["in-addr", "arpa"], 4:
+                return str(IPv4Address(".".join(digits)))
+            case ["ip6", "arpa"], 32 if all(len(digit) == 1 for digit in digits):
+                return str(IPv6Address(bytes.fromhex("".join(digits))))
+    except ValueError:
+        pass
+    return None
 
 
 def _rotated(found: Found, turn: int) -> Found:
     records = found.records
     start = turn * max(1, len(records) // MAX_ORDERS)
-    most = MOST_ADDRESSES if records[0].type is Type.A else MOST_RECORDS
+    most = MOST_ADDRESSES.get(records[0].type, MOST_RECORDS)
     shown = (records[start:] + records[:start])[:most]
     if len(shown) == len(records):
         return Found(exists=True, records=shown, extra=found.extra)

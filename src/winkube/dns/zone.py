@@ -8,7 +8,7 @@ without a host name is called by its address with dashes).
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import ip_address
 from typing import Final, Protocol
 
 from winkube.base.types import JsonObject
@@ -16,6 +16,7 @@ from winkube.dns.message import MAX_LABEL, MAX_NAME
 
 SPEC_VERSION: Final = "1.1.0"
 MAX_CNAME_CHAIN: Final = 8
+_VERSIONS: Final = {"IPv4": 4, "IPv6": 6}
 _MAX_TEXT: Final = MAX_NAME - 2  # of a name without its first length and its end
 
 
@@ -98,7 +99,7 @@ class Zone:
 
     def find_address(self, ip: str) -> Found:
         """PTR: the Service with this cluster IP, or the named endpoints of headless ones."""
-        reverse = ".".join(reversed(ip.split("."))) + ".in-addr.arpa"
+        reverse = ip_address(ip).reverse_pointer
         names = [self._name_of(service) for service in self._directory.services_at(ip)]
         if not names:
             names = list(self._endpoint_names(ip))
@@ -120,7 +121,7 @@ class Zone:
             case ("dns",) | ("svc",) | ("pod",):
                 found = Found(exists=True)
             case ("dns", "ns"):
-                found = _of_type(type_, [Record(owner, Type.A, self._server_ip)])
+                found = _of_type(type_, [address_record(owner, self._server_ip)])
             case ("svc" | "pod", namespace):
                 found = Found(exists=self._directory.namespace_exists(namespace))
             case ("pod", namespace, dashed):
@@ -137,13 +138,12 @@ class Zone:
         return _of_type(type_, records)
 
     def _pod(self, owner: str, namespace: str, dashed: str, type_: int) -> Found:
-        try:
-            address = str(IPv4Address(dashed.replace("-", ".")))
-        except AddressValueError:
+        # Three dashes and no more can only be an IPv4 address (CoreDNS: plugin/kubernetes).
+        four = dashed.count("-") == 3 and "--" not in dashed
+        address = dashed.replace("-", "." if four else ":")
+        if not _version(address) or not self._directory.namespace_exists(namespace):
             return NOT_THERE
-        if not self._directory.namespace_exists(namespace):
-            return NOT_THERE
-        return _of_type(type_, [Record(owner, Type.A, address)])
+        return _of_type(type_, [address_record(owner, address)])
 
     def _service(self, owner: str, key: str, rest: Sequence[str], type_: int) -> Found:
         service = self._directory.service(key)
@@ -172,7 +172,7 @@ class Zone:
             if not addresses:
                 # A headless Service without endpoints is no name at all (CoreDNS: kubernetes).
                 return NOT_THERE
-        return _of_type(type_, [Record(owner, Type.A, ip) for ip in dict.fromkeys(addresses)])
+        return _of_type(type_, [address_record(owner, ip) for ip in dict.fromkeys(addresses)])
 
     def _one_endpoint(self, owner: str, service: JsonObject, hostname: str, type_: int) -> Found:
         if cluster_ips(service):
@@ -180,7 +180,7 @@ class Zone:
         ips = [e.ip for e in self._endpoints(service) if e.hostname == hostname]
         if not ips:
             return NOT_THERE
-        return _of_type(type_, [Record(owner, Type.A, ip) for ip in dict.fromkeys(ips)])
+        return _of_type(type_, [address_record(owner, ip) for ip in dict.fromkeys(ips)])
 
     def _named_port(
         self, owner: str, service: JsonObject, wanted: tuple[str, str], type_: int
@@ -211,12 +211,12 @@ class Zone:
             addresses = cluster_ips(service)
             if addresses:
                 found.records.append(Record(owner, Type.SRV, (port["port"], name)))
-                found.extra += [Record(name, Type.A, ip) for ip in addresses]
+                found.extra += [address_record(name, ip) for ip in addresses]
                 continue
             for number, endpoint in self._endpoints_of_port(service, port):
                 target = f"{endpoint.hostname}.{name}"
                 found.records.append(Record(owner, Type.SRV, (number, target)))
-                found.extra.append(Record(target, Type.A, endpoint.ip))
+                found.extra.append(address_record(target, endpoint.ip))
         found.records = list(dict.fromkeys(found.records))
         found.extra = list(dict.fromkeys(found.extra))
         return found
@@ -253,26 +253,32 @@ class Zone:
 def cluster_ips(service: JsonObject) -> list[str]:
     spec = service.get("spec") or {}
     candidates = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
-    return [ip for ip in candidates if _is_address(ip)]
+    return [ip for ip in candidates if _version(ip)]
 
 
 def slice_endpoints(slice_: JsonObject) -> Iterator[Endpoint]:
     """The endpoints that get a record: ready ones (publishNotReadyAddresses marks all so)."""
-    if slice_.get("addressType", "IPv4") != "IPv4":
-        return
+    version = _VERSIONS.get(slice_.get("addressType", "IPv4"), 0)
     for endpoint in slice_.get("endpoints") or ():
         if (endpoint.get("conditions") or {}).get("ready") is False:
             continue
-        for ip in filter(_is_address, endpoint.get("addresses") or ()):
-            yield Endpoint(ip, (endpoint.get("hostname") or ip.replace(".", "-")).lower())
+        for ip in endpoint.get("addresses") or ():
+            if _version(ip) != version:
+                continue
+            dashed = ip.replace(".", "-").replace(":", "-")
+            yield Endpoint(ip, (endpoint.get("hostname") or dashed).lower())
 
 
-def _is_address(text: str) -> bool:
-    """The API takes zeros in front and other oddities; a record has four bytes."""
+def address_record(owner: str, ip: str) -> Record:
+    return Record(owner, Type.AAAA if ":" in ip else Type.A, ip)
+
+
+def _version(text: str) -> int:
+    """Zero where the text is odd: the API takes zeros in front and more, a record has bytes."""
     try:
-        return bool(IPv4Address(text).packed)
-    except AddressValueError:
-        return False
+        return 0 if "%" in text else ip_address(text).version
+    except ValueError:
+        return 0
 
 
 def _alias(owner: str, service: JsonObject) -> Found:

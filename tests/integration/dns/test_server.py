@@ -122,6 +122,47 @@ async def test_names_of_the_cluster_are_answered(
     assert texts(answer) == expected
 
 
+def of_two_families() -> FakeApi:
+    api = FakeApi()
+    api.seed(NAMESPACES, {"metadata": {"name": "default"}})
+    http = [{"name": "http", "port": 80, "protocol": "TCP"}]
+    both = ["10.96.0.7", "fd00:10:96::7"]
+    api.seed(SERVICES, service("default/iis", clusterIP=both[0], clusterIPs=both, ports=http))
+    api.seed(SERVICES, service("default/web", clusterIP="None", clusterIPs=["None"], ports=http))
+    api.seed(ENDPOINTSLICES, slice_of("default/web", ["10.244.1.2"]))
+    six = slice_of("default/web", ["fd00:10:244:1::2"], hostname="six")
+    del six["endpoints"][0]["hostname"]
+    api.seed(ENDPOINTSLICES, {**six, "addressType": "IPv6"})
+    return api
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        ("iis.default.svc.cluster.local", "A", ["10.96.0.7"]),
+        ("iis.default.svc.cluster.local", "AAAA", ["fd00:10:96::7"]),
+        ("iis.default.svc.cluster.local", "ANY", ["10.96.0.7", "fd00:10:96::7"]),
+        ("web.default.svc.cluster.local", "A", ["10.244.1.2"]),
+        ("web.default.svc.cluster.local", "AAAA", ["fd00:10:244:1::2"]),
+        ("fd00-10-244-1--2.web.default.svc.cluster.local", "AAAA", ["fd00:10:244:1::2"]),
+        ("fd00-10-244-1--2.default.pod.cluster.local", "AAAA", ["fd00:10:244:1::2"]),
+        ("fd00-10-244-1--2.default.pod.cluster.local", "A", []),
+        (
+            f"7.{'0.' * 19}6.9.0.0.0.1.0.0.0.0.d.f.ip6.arpa",
+            "PTR",
+            ["iis.default.svc.cluster.local."],
+        ),
+    ],
+)
+async def test_names_of_two_families_have_addresses_of_both(
+    name: str, type_: str, expected: list[str]
+) -> None:
+    async with running(of_two_families()) as at:
+        answer = await ask(at, name, type_)
+    assert answer.header.rcode == 0
+    assert texts(answer) == expected
+
+
 async def test_srv_of_a_headless_service_names_each_endpoint_with_its_address() -> None:
     async with running(seeded()) as at:
         answer = await ask(at, "_http._tcp.web.default.svc.cluster.local", "SRV")

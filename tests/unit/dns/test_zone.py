@@ -115,4 +115,5 @@ def test_addresses_in_odd_forms_get_no_records() -> None:
     addresses = ["010.0.0.1", "::ffff:10.0.0.2", "10.0.0.3"]
     slice_ = {"addressType": "IPv4", "endpoints": [{"addresses": addresses}]}
     assert [endpoint.ip for endpoint in slice_endpoints(slice_)] == ["10.0.0.3"]
-    assert cluster_ips({"spec": {"clusterIPs": ["010.96.0.1", "fd00::1", "None"]}}) == []
+    odd = ["010.96.0.1", "fe80::1%eth0", "None"]
+    assert cluster_ips({"spec": {"clusterIPs": odd}}) == []
