@@ -18,7 +18,8 @@ _REQUEST_ACK: Final = 0x1 | 0x4
 _NESTED: Final = 0x8000
 _ORIG, _REPLY, _FILTER = 1, 2, 25
 _TUPLE_IP, _TUPLE_PROTO = 1, 2
-_IP_SRC, _IP_DST = 1, 2
+# Source and destination, by address family.
+_IP: Final = {socket.AF_INET: (1, 2), socket.AF_INET6: (3, 4)}
 _PROTO_NUM, _PROTO_DST_PORT = 1, 3
 _F_SRC, _F_DST, _F_PROTO, _F_DST_PORT = 1 << 0, 1 << 1, 1 << 3, 1 << 5
 _ERROR: Final = 2
@@ -45,13 +46,16 @@ def _nest(kind: int, *parts: bytes) -> bytes:
 
 def to_message(pattern: Pattern, sequence: int) -> bytes:
     """The delete request for a pattern."""
+    family = socket.AF_INET6 if ":" in pattern.answerer else socket.AF_INET
+    source, destination = _IP[family]
     flags = _F_PROTO | _F_DST_PORT | (_F_DST if pattern.target else 0)
-    asked = _attribute(_IP_DST, socket.inet_aton(pattern.target)) if pattern.target else b""
+    target = socket.inet_pton(family, pattern.target) if pattern.target else b""
+    asked = _attribute(destination, target) if target else b""
     protocol = _attribute(_PROTO_NUM, bytes([pattern.protocol]))
     port = _attribute(_PROTO_DST_PORT, struct.pack("!H", pattern.port))
-    answers = _attribute(_IP_SRC, socket.inet_aton(pattern.answerer))
+    answers = _attribute(source, socket.inet_pton(family, pattern.answerer))
     body = (
-        struct.pack("=BBH", socket.AF_INET, 0, 0)
+        struct.pack("=BBH", family, 0, 0)
         + _nest(_ORIG, _nest(_TUPLE_IP, asked), _nest(_TUPLE_PROTO, protocol, port))
         + _nest(_REPLY, _nest(_TUPLE_IP, answers))
         + _nest(

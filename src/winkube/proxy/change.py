@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from winkube.base.types import JsonObject
+from winkube.proxy.family import ONLY_IPV4, Family
 from winkube.proxy.service import ServicePort, parse_service_ports, service_of_slice
 from winkube.proxy.topology import Place
 
@@ -31,8 +32,11 @@ class Cache(Protocol):
 
 
 class ServiceChanges:
-    def __init__(self, services: Cache, slices: Cache, here: Place) -> None:
+    def __init__(
+        self, services: Cache, slices: Cache, here: Place, families: Iterable[Family] = ONLY_IPV4
+    ) -> None:
         self._services, self._slices, self._here = services, slices, here
+        self._families = tuple(families)
         self._dirty: set[str] = set()
         self._wake = asyncio.Event()
         slices.add_index(_INDEX, _index_slice)
@@ -72,7 +76,7 @@ class ServiceChanges:
 
     def ports(self, key: str) -> tuple[ServicePort, ...]:
         slices = self._slices.by_index(_INDEX, key)
-        return parse_service_ports(self._services.get(key), slices, self._here)
+        return parse_service_ports(self._services.get(key), slices, self._here, self._families)
 
     def _on_service(self, key: str, _old: JsonObject | None, _new: JsonObject | None) -> None:
         self.touch(key)

@@ -1,6 +1,7 @@
 """CNI network configurations as documents, and writing one so that nobody reads half of it."""
 
 import os
+from collections.abc import Iterable
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from winkube.base.types import JsonObject
+from winkube.proxy.family import Network
 
 CNI_VERSION: Final = "1.0.0"
 LINUX_CONF: Final = "10-winkube.conflist"
@@ -15,7 +17,7 @@ WINDOWS_CONF: Final = "10-winkube.conf"
 BRIDGE: Final = "cni0"
 
 
-def linux_conflist(pod_cidr: IPv4Network, data_dir: Path) -> JsonObject:
+def linux_conflist(pod_cidrs: Iterable[Network], data_dir: Path) -> JsonObject:
     bridge = {
         "type": "bridge",
         "bridge": BRIDGE,
@@ -27,7 +29,8 @@ def linux_conflist(pod_cidr: IPv4Network, data_dir: Path) -> JsonObject:
         "ipam": {
             "type": "host-local",
             "dataDir": str(data_dir),
-            "ranges": [[{"subnet": str(pod_cidr)}]],
+            # A pod gets an address of each.
+            "ranges": [[{"subnet": str(cidr)}] for cidr in pod_cidrs],
         },
     }
     portmap = {"type": "portmap", "capabilities": {"portMappings": True}, "snat": True}

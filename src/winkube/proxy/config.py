@@ -1,15 +1,17 @@
 """Settings of the two kube-proxies."""
 
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 
 from winkube.facts.version import SERVED
+from winkube.proxy.family import Family, by_family
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyConfig:
     node_name: str
     node_ip: str
+    # Of one family, or of both with a comma between them.
     cluster_cidr: str
     network_name: str = "cbr0"
     kube_version: str = SERVED
@@ -22,4 +24,8 @@ class ProxyConfig:
 
     def __post_init__(self) -> None:
         IPv4Address(self.node_ip)
-        IPv4Network(self.cluster_cidr)
+        by_family(self.cluster_cidr)
+
+    @property
+    def pod_ranges(self) -> dict[Family, str]:
+        return by_family(self.cluster_cidr)

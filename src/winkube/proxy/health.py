@@ -6,6 +6,7 @@ shape is upstream's (kubernetes/kubernetes: pkg/proxy/healthcheck).
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -37,8 +38,10 @@ def plan_health(key: str, ports: tuple[ServicePort, ...]) -> LocalCount | None:
     if not number:
         return None
     namespace, _, name = key.partition("/")
-    local = {backend.ip for port in ports for backend in port.local_backends}
-    return LocalCount(number, namespace, name, len(local))
+    local = {(port.family, backend.ip) for port in ports for backend in port.local_backends}
+    # A backend of two families is one backend.
+    counts = Counter(family for family, _ in local)
+    return LocalCount(number, namespace, name, max(counts.values(), default=0))
 
 
 class HealthServer:

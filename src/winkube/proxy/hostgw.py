@@ -7,6 +7,7 @@ configuration when, and only when, pods can use it, and then keeps both as they 
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -21,6 +22,7 @@ from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.proxy.errors import ConfigError
+from winkube.proxy.family import IPV4, Family, Network, by_family
 from winkube.proxy.linux_network import ensure_linux_network
 from winkube.proxy.route import NodeRoutes, pod_range
 from winkube.proxy.windows_network import WindowsNetwork, ensure_windows_network
@@ -35,6 +37,7 @@ class HostGatewayConfig:
     node_name: str
     node_ip: str
     os: str
+    # Of one family, or of both with a comma between them.
     cluster_cidr: str
     service_cidr: str
     cluster_dns: str
@@ -50,6 +53,12 @@ class HostGatewayConfig:
             raise ConfigError(f"os {self.os!r} is neither linux nor windows")
         if self.os == "windows" and self.hns_socket is None:
             raise ConfigError("a windows host gateway needs hns_socket")
+        if self.families != tuple(by_family(self.service_cidr)):
+            raise ConfigError("cluster_cidr and service_cidr are not of the same families")
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        return tuple(by_family(self.cluster_cidr))
 
 
 class HostGateway:
@@ -57,7 +66,7 @@ class HostGateway:
         self.ready = asyncio.Event()
         self._config = config
         self._nodes = Informer(client, NODES)
-        self._routes = NodeRoutes(self._nodes, config.node_name)
+        self._routes = NodeRoutes(self._nodes, config.node_name, config.families)
         self._queue: WorkQueue[str] = WorkQueue()
         self._nodes.on_change(self._on_node)
 
@@ -70,31 +79,37 @@ class HostGateway:
     def _on_node(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         if key != self._config.node_name or new is None:
             return
-        if old is None or pod_range(old) != pod_range(new):
+        if old is None or self._ranges(old) != self._ranges(new):
             self._queue.add(_KEY)
 
     async def _ensure(self, key: str) -> None:
         node = self._nodes.get(self._config.node_name)
-        cidr = pod_range(node) if node is not None else None
-        if cidr is None:
+        ranges = self._ranges(node) if node is not None else {}
+        if not ranges:
             return  # the controller has not got to this node yet; its change wakes us
-        await self._ensure_network(cidr)
+        await self._ensure_network(ranges)
         await self._routes.ready.wait()
         self.ready.set()
         self._queue.add_after(key, _CHECK_SECONDS)
 
-    async def _ensure_network(self, cidr: IPv4Network) -> None:
+    def _ranges(self, node: JsonObject) -> dict[Family, Network]:
+        """By family; those it should have one of and has not are left out."""
+        found = {family: pod_range(node, family) for family in self._config.families}
+        return {family: cidr for family, cidr in found.items() if cidr is not None}
+
+    async def _ensure_network(self, ranges: Mapping[Family, Network]) -> None:
         config = self._config
+        pods, services = by_family(config.cluster_cidr), by_family(config.service_cidr)
         if config.hns_socket is None or config.os == "linux":
-            inside = (config.cluster_cidr, config.service_cidr)
-            await ensure_linux_network(cidr, inside, config.cni_conf_dir, config.cni_data_dir)
+            inside = {family: (pods[family], services[family]) for family in ranges}
+            await ensure_linux_network(ranges, inside, config.cni_conf_dir, config.cni_data_dir)
             return
         wanted = WindowsNetwork(
             name=config.network_name,
-            pod_cidr=cidr,
+            pod_cidr=IPv4Network(ranges[IPV4]),
             node=await node_interface(config.node_ip),
-            cluster_cidr=config.cluster_cidr,
-            service_cidr=config.service_cidr,
+            cluster_cidr=pods[IPV4],
+            service_cidr=services[IPV4],
             cluster_dns=config.cluster_dns,
             cluster_domain=config.cluster_domain,
         )

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 from winkube.aio.command import CommandError, run
@@ -15,13 +15,14 @@ from winkube.client.rest import ApiClient
 from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
 from winkube.proxy.conntrack import forget_flows, plan_stale_flows
+from winkube.proxy.family import IPV4, Family
 from winkube.proxy.loop import PortsByService, SyncLoop
 from winkube.proxy.ruleset import (
-    BASE,
     NOTHING,
     TABLE,
     Book,
     Rendering,
+    base_ruleset,
     remember_clients,
     render_port,
 )
@@ -40,10 +41,10 @@ async def apply_ruleset(text: str) -> None:
     await run(["nft", "-f", "-"], stdin=text.encode(), timeout=NFT_SECONDS)
 
 
-async def list_clients() -> dict[str, dict[str, int]]:
+async def list_clients(family: Family) -> dict[str, dict[str, int]]:
     """Set -> client -> seconds left, of the affinity sets a proxy before this one has filled."""
     try:
-        argv = ["nft", "-j", "list", "sets", "table", "ip", TABLE]
+        argv = ["nft", "-j", "list", "sets", "table", family.word, TABLE]
         listing = json.loads(await run(argv, timeout=NFT_SECONDS))
     except CommandError:  # the table does not exist yet
         return {}
@@ -63,8 +64,10 @@ class LinuxProxy:
         self._node = Informer(client, NODES, field_selector=f"metadata.name={config.node_name}")
         self._node.on_change(self._node_changed)
         here = Place(config.node_name, heeds_hints=True)
-        self._changes = ServiceChanges(self._services, self._slices, here)
-        self._loop = SyncLoop(self._changes, NftPlane(config.cluster_cidr), config)
+        ranges = config.pod_ranges
+        self._changes = ServiceChanges(self._services, self._slices, here, ranges)
+        planes = [NftPlane(cidr, family) for family, cidr in ranges.items()]
+        self._loop = SyncLoop(self._changes, FamilyPlanes(planes), config)
         self.ready = self._loop.ready
 
     def _node_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
@@ -80,20 +83,49 @@ class LinuxProxy:
             group.create_task(self._loop.health.run(), name="proxy health")
 
 
+class FamilyPlanes:
+    """A table for each address family: a Service of both is two sets of ports."""
+
+    def __init__(self, planes: Sequence["NftPlane"]) -> None:
+        self._planes = planes
+
+    async def replace(self, ports: PortsByService) -> set[str]:
+        found = [await plane.replace(_of_family(ports, plane.family)) for plane in self._planes]
+        return set().union(*found)
+
+    async def update(self, ports: PortsByService) -> set[str]:
+        found = [await plane.update(_of_family(ports, plane.family)) for plane in self._planes]
+        return set().union(*found)
+
+    async def is_intact(self) -> bool:
+        return all([await plane.is_intact() for plane in self._planes])
+
+
+def _of_family(ports: PortsByService, family: Family) -> PortsByService:
+    return {
+        key: tuple(port for port in found if port.family is family) for key, found in ports.items()
+    }
+
+
 class NftPlane:
-    def __init__(self, cluster_cidr: str, *, apply: Nft = apply_ruleset) -> None:
+    def __init__(
+        self, cluster_cidr: str, family: Family = IPV4, *, apply: Nft = apply_ruleset
+    ) -> None:
+        self.family = family
         self._cidr, self._apply = cluster_cidr, apply
-        self._book = Book()
+        self._book = Book(family)
         self._ports: dict[str, tuple[ServicePort, ...]] = {}
 
     async def replace(self, ports: PortsByService) -> set[str]:
         # Connections under way live in conntrack and do not notice a new table.
         old, self._ports = self._ports, {key: found for key, found in ports.items() if found}
-        self._book = Book()
+        self._book = Book(self.family)
         rendered = self._render(ports.values())
-        clients = await list_clients() if any(r.affinity for r in rendered.values()) else {}
-        commands = self._book.update(rendered) + remember_clients(rendered.values(), clients)
-        await self._apply(BASE + "\n".join(commands) + "\n")
+        affine = any(rendering.affinity for rendering in rendered.values())
+        clients = await list_clients(self.family) if affine else {}
+        commands = self._book.update(rendered)
+        commands += remember_clients(rendered.values(), clients, self.family)
+        await self._apply(base_ruleset(self.family) + "\n".join(commands) + "\n")
         await self._forget_flows(old, ports)
         return set()
 
@@ -109,8 +141,9 @@ class NftPlane:
 
     async def is_intact(self) -> bool:
         # Only the names: listing anything below a table makes nft read all of its rules.
-        tables = await run(["nft", "list", "tables", "ip"], timeout=NFT_SECONDS)
-        return f"table ip {TABLE}" in tables.decode().splitlines()
+        word = self.family.word
+        tables = await run(["nft", "list", "tables", word], timeout=NFT_SECONDS)
+        return f"table {word} {TABLE}" in tables.decode().splitlines()
 
     def _render(self, ports: Iterable[tuple[ServicePort, ...]]) -> dict[str, Rendering]:
         return {port.identity: render_port(port, self._cidr) for found in ports for port in found}

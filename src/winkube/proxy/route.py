@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,41 +20,36 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
-from winkube.proxy.service import first_ipv4
+from winkube.proxy.family import IPV4, ONLY_IPV4, Family, Network
 
 ROUTE_PROTOCOL: Final = 174
 _CHECK_SECONDS: Final = 10.0
 _KEY: Final = "routes"
-TABLE: Final = Path("/proc/self/net/route")
+TABLES: Final = {4: Path("/proc/self/net/route"), 6: Path("/proc/self/net/ipv6_route")}
 # Makes the routes as wanted; says whether anything was to be done.
 Change = Callable[[Mapping[str, str]], Awaitable[bool]]
 log = logging.getLogger(__name__)
 
 
-def node_address(node: JsonObject) -> str | None:
+def node_address(node: JsonObject, family: Family = IPV4) -> str | None:
     """The node's own word, so it counts only as an address: it becomes part of a command."""
     addresses = (node.get("status") or {}).get("addresses") or ()
-    return first_ipv4(a.get("address") for a in addresses if a.get("type") == "InternalIP")
+    return family.first(a.get("address") for a in addresses if a.get("type") == "InternalIP")
 
 
-def pod_range(node: JsonObject) -> IPv4Network | None:
-    """The node's IPv4 pod CIDR, once the controller has given it one."""
+def pod_range(node: JsonObject, family: Family = IPV4) -> Network | None:
+    """The node's pod CIDR of the family, once the controller has given it one."""
     spec = node.get("spec") or {}
-    for text in (spec.get("podCIDR"), *(spec.get("podCIDRs") or ())):
-        try:
-            return IPv4Network(text or "")
-        except (AddressValueError, NetmaskValueError, ValueError):
-            continue
-    return None
+    return family.find_range((spec.get("podCIDR"), *(spec.get("podCIDRs") or ())))
 
 
-def plan_routes(nodes: Iterable[JsonObject], own: str) -> dict[str, str]:
+def plan_routes(nodes: Iterable[JsonObject], own: str, family: Family = IPV4) -> dict[str, str]:
     """Prefix -> next hop for all nodes but ``own``; behind simulated ones there is nobody."""
     wanted: dict[str, str] = {}
     for node in nodes:
         if is_simulated(node):
             continue
-        cidr, address = pod_range(node), node_address(node)
+        cidr, address = pod_range(node, family), node_address(node, family)
         if node["metadata"]["name"] != own and cidr is not None and address:
             wanted[str(cidr)] = address
     return wanted
@@ -75,11 +70,11 @@ def plan_route_commands(wanted: Mapping[str, str], present: Mapping[str, str]) -
 class NodeRoutes:
     """Keeps the routes of the current network namespace; ``nodes`` is run by the owner."""
 
-    def __init__(self, nodes: Informer, own: str) -> None:
+    def __init__(self, nodes: Informer, own: str, families: Iterable[Family] = ONLY_IPV4) -> None:
         self.ready = asyncio.Event()
         self._nodes, self._own = nodes, own
         self._queue: WorkQueue[str] = WorkQueue()
-        self._table = RouteTable()
+        self._tables = {family: RouteTable(family) for family in families}
         nodes.on_change(self._on_node)
 
     async def run(self) -> None:
@@ -89,11 +84,12 @@ class NodeRoutes:
 
     def _on_node(self, _key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         # Heartbeats change a node every few seconds; only these two fields are of interest.
-        if _facts(old) != _facts(new):
+        if any(_facts(old, family) != _facts(new, family) for family in self._tables):
             self._queue.add(_KEY)
 
     async def _sync(self, key: str) -> None:
-        await self._table.ensure(plan_routes(self._nodes.list(), self._own))
+        for family, table in self._tables.items():
+            await table.ensure(plan_routes(self._nodes.list(), self._own, family))
         self.ready.set()
         self._queue.add_after(key, _CHECK_SECONDS)
 
@@ -101,9 +97,9 @@ class NodeRoutes:
 class PodRoutes:
     """The routes alone, for a namespace without pods that has to reach them: control plane, tor."""
 
-    def __init__(self, client: ApiClient) -> None:
+    def __init__(self, client: ApiClient, families: Iterable[Family] = ONLY_IPV4) -> None:
         self._nodes = Informer(client, NODES)
-        self._routes = NodeRoutes(self._nodes, own="")
+        self._routes = NodeRoutes(self._nodes, "", families)
         self.ready = self._routes.ready
 
     async def run(self) -> None:
@@ -112,16 +108,18 @@ class PodRoutes:
             group.create_task(self._routes.run(), name="pod routes")
 
 
-def _facts(node: JsonObject | None) -> tuple[str | None, IPv4Network | None]:
-    return (None, None) if node is None else (node_address(node), pod_range(node))
+def _facts(node: JsonObject | None, family: Family) -> tuple[str | None, Network | None]:
+    return (None, None) if node is None else (node_address(node, family), pod_range(node, family))
 
 
 class RouteTable:
-    """Ours among the kernel's routes."""
+    """Ours among the kernel's routes of a family."""
 
-    def __init__(self, shown: Path = TABLE, change: Change | None = None) -> None:
-        self._shown = shown
-        self._change = change or _change
+    def __init__(
+        self, family: Family = IPV4, shown: Path | None = None, change: Change | None = None
+    ) -> None:
+        self._shown = shown or TABLES[family.version]
+        self._change = change or partial(_change, family)
         # What was wanted, and the table when nothing was missing from it.
         self._settled: tuple[Mapping[str, str], bytes] | None = None
 
@@ -132,8 +130,8 @@ class RouteTable:
             self._settled = None if await self._change(wanted) else found
 
 
-async def _change(wanted: Mapping[str, str]) -> bool:
-    commands = plan_route_commands(wanted, await _present_routes())
+async def _change(family: Family, wanted: Mapping[str, str]) -> bool:
+    commands = plan_route_commands(wanted, await _present_routes(family))
     if commands:
         text = "\n".join(commands) + "\n"
         await run(["ip", "-force", "-batch", "-"], stdin=text.encode())
@@ -141,6 +139,7 @@ async def _change(wanted: Mapping[str, str]) -> bool:
     return bool(commands)
 
 
-async def _present_routes() -> dict[str, str]:
-    text = await run(["ip", "-4", "-json", "route", "show", "proto", str(ROUTE_PROTOCOL)])
+async def _present_routes(family: Family) -> dict[str, str]:
+    listing = ["ip", f"-{family.version}", "-json", "route", "show"]
+    text = await run([*listing, "proto", str(ROUTE_PROTOCOL)])
     return {row["dst"]: row.get("gateway", "") for row in json.loads(text or b"[]")}

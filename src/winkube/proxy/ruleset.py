@@ -14,23 +14,28 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from winkube.proxy.family import IPV4, Family
 from winkube.proxy.service import Backend, ServicePort
 
 TABLE = "winkube-proxy"
 # The bit upstream's kube-proxy uses, so that CNI plugins which look for it find it here too.
 MASQUERADE_MARK = 0x4000
 
-BASE = f"""
-add table ip {TABLE}
-delete table ip {TABLE}
-table ip {TABLE} {{
+
+def base_ruleset(family: Family = IPV4) -> str:
+    """The table without any Service, in place of what is there."""
+    ip, lo, address = family.word, family.loopback, family.address_type
+    return f"""
+add table {ip} {TABLE}
+delete table {ip} {TABLE}
+table {ip} {TABLE} {{
   comment "services of the cluster"
-  map service-ips {{ type ipv4_addr . inet_proto . inet_service : verdict; }}
+  map service-ips {{ type {address} . inet_proto . inet_service : verdict; }}
   map service-nodeports {{ type inet_proto . inet_service : verdict; }}
-  map no-endpoint-ips {{ type ipv4_addr . inet_proto . inet_service : verdict; }}
+  map no-endpoint-ips {{ type {address} . inet_proto . inet_service : verdict; }}
   map no-endpoint-nodeports {{ type inet_proto . inet_service : verdict; }}
-  map firewall-ips {{ type ipv4_addr . inet_proto . inet_service : verdict; }}
-  set cluster-ips {{ type ipv4_addr; }}
+  map firewall-ips {{ type {address} . inet_proto . inet_service : verdict; }}
+  set cluster-ips {{ type {address}; }}
 
   chain mark-for-masquerade {{ meta mark set meta mark or {MASQUERADE_MARK:#x}; }}
   chain refuse {{
@@ -38,15 +43,17 @@ table ip {TABLE} {{
     reject
   }}
   chain discard {{ drop; }}
-  chain firewall-check {{ ip daddr . meta l4proto . th dport vmap @firewall-ips; }}
+  chain firewall-check {{ {ip} daddr . meta l4proto . th dport vmap @firewall-ips; }}
   chain endpoint-check {{
-    ip daddr . meta l4proto . th dport vmap @no-endpoint-ips
-    fib daddr type local ip daddr != 127.0.0.0/8 meta l4proto . th dport vmap @no-endpoint-nodeports
+    {ip} daddr . meta l4proto . th dport vmap @no-endpoint-ips
+    fib daddr type local {ip} daddr != {lo} meta l4proto . th dport vmap @no-endpoint-nodeports
   }}
-  chain cluster-ip-check {{ ip daddr @cluster-ips meta l4proto {{ tcp, udp, sctp }} goto refuse; }}
+  chain cluster-ip-check {{
+    {ip} daddr @cluster-ips meta l4proto {{ tcp, udp, sctp }} goto refuse
+  }}
   chain services {{
-    ip daddr . meta l4proto . th dport vmap @service-ips
-    fib daddr type local ip daddr != 127.0.0.0/8 meta l4proto . th dport vmap @service-nodeports
+    {ip} daddr . meta l4proto . th dport vmap @service-ips
+    fib daddr type local {ip} daddr != {lo} meta l4proto . th dport vmap @service-nodeports
   }}
 
   chain filter-prerouting {{
@@ -117,7 +124,10 @@ def render_port(port: ServicePort, cluster_cidr: str) -> Rendering:
             chains[names.external] = _external_chain(port, names, cluster_cidr, bool(local))
         elements.add_external()
     if port.source_ranges and port.ingress_ips:
-        chains[names.firewall] = (f"ip saddr {{ {', '.join(port.source_ranges)} }} return", "drop")
+        chains[names.firewall] = (
+            f"{port.family.word} saddr {{ {', '.join(port.source_ranges)} }} return",
+            "drop",
+        )
         elements.add_firewall()
     affinity: dict[str, int] = {}
     for backend in {*cluster, *local} if chains else ():
@@ -131,33 +141,34 @@ Elements = Mapping[tuple[str, str], str]
 
 
 def plan_update(
-    changes: Iterable[tuple[Rendering, Rendering]], old: Elements, new: Elements
+    changes: Iterable[tuple[Rendering, Rendering]], old: Elements, new: Elements, family: Family
 ) -> list[str]:
     """The commands, in an order that nft accepts: make, fill, unhook, hook, remove.
 
     Elements come separately: several ports may claim one, which only the Book can tell.
     """
+    table = f"{family.word} {TABLE}"
     make: list[str] = []
     fill: list[str] = []
     flush: list[str] = []
     remove: list[str] = []
     for before, after in changes:
         gone, fresh = before.chains.keys() - after.chains.keys(), after.chains.keys()
-        flush += [f"flush chain ip {TABLE} {name}" for name in gone]
-        remove += [f"delete chain ip {TABLE} {name}" for name in gone]
-        make += [f"add chain ip {TABLE} {name}" for name in fresh - before.chains.keys()]
+        flush += [f"flush chain {table} {name}" for name in gone]
+        remove += [f"delete chain {table} {name}" for name in gone]
+        make += [f"add chain {table} {name}" for name in fresh - before.chains.keys()]
         for name, rules in after.chains.items():
-            fill += _fill_chain(name, before.chains.get(name), rules)
-        sets = _plan_affinity(before.affinity, after.affinity)
+            fill += _fill_chain(table, name, before.chains.get(name), rules)
+        sets = _plan_affinity(before.affinity, after.affinity, family)
         make += sets[0]
         remove += sets[1]
     unhook = [
-        f"delete element ip {TABLE} {where} {{ {key} }}"
+        f"delete element {table} {where} {{ {key} }}"
         for (where, key), verdict in old.items()
         if new.get((where, key)) != verdict
     ]
     hook = [
-        f"add element ip {TABLE} {where} {{ {key}{f' : {verdict}' if verdict else ''} }}"
+        f"add element {table} {where} {{ {key}{f' : {verdict}' if verdict else ''} }}"
         for (where, key), verdict in new.items()
         if old.get((where, key)) != verdict
     ]
@@ -171,7 +182,8 @@ class Book:
     address: the first to claim an element has it, and the next in line inherits it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, family: Family = IPV4) -> None:
+        self._family = family
         self._renderings: dict[str, Rendering] = {}
         self._claims: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -187,7 +199,7 @@ class Book:
         old = self._owned(touched)
         for identity, after in wanted.items():
             self._record(identity, after)
-        return plan_update(changes, old, self._owned(touched))
+        return plan_update(changes, old, self._owned(touched), self._family)
 
     def _owned(self, keys: Iterable[tuple[str, str]]) -> Elements:
         return {
@@ -207,11 +219,14 @@ class Book:
 
 
 def remember_clients(
-    renderings: Iterable[Rendering], clients: Mapping[str, Mapping[str, int]]
+    renderings: Iterable[Rendering],
+    clients: Mapping[str, Mapping[str, int]],
+    family: Family = IPV4,
 ) -> list[str]:
     """Carry the clients of an earlier table's affinity sets over, with the time they have left."""
     return [
-        f"add element ip {TABLE} {name} {{ {client} timeout {seconds}s expires {left}s }}"
+        f"add element {family.word} {TABLE} {name} "
+        f"{{ {client} timeout {seconds}s expires {left}s }}"
         for rendering in renderings
         for name, seconds in rendering.affinity.items()
         for client, left in clients.get(name, {}).items()
@@ -219,22 +234,27 @@ def remember_clients(
     ]
 
 
-def _fill_chain(name: str, old: Sequence[str] | None, rules: Sequence[str]) -> list[str]:
+def _fill_chain(
+    table: str, name: str, old: Sequence[str] | None, rules: Sequence[str]
+) -> list[str]:
     if old == rules:
         return []
-    head = [] if old is None else [f"flush chain ip {TABLE} {name}"]
-    return head + [f"add rule ip {TABLE} {name} {rule}" for rule in rules]
+    head = [] if old is None else [f"flush chain {table} {name}"]
+    return head + [f"add rule {table} {name} {rule}" for rule in rules]
 
 
-def _plan_affinity(old: Mapping[str, int], new: Mapping[str, int]) -> tuple[list[str], list[str]]:
+def _plan_affinity(
+    old: Mapping[str, int], new: Mapping[str, int], family: Family
+) -> tuple[list[str], list[str]]:
+    table = f"{family.word} {TABLE}"
     # The timeout is part of the name, so a set never changes, it is only made and removed.
     make = [
-        f"add set ip {TABLE} {name} "
-        f"{{ type ipv4_addr; flags dynamic,timeout; timeout {seconds}s; }}"
+        f"add set {table} {name} "
+        f"{{ type {family.address_type}; flags dynamic,timeout; timeout {seconds}s; }}"
         for name, seconds in new.items()
         if name not in old
     ]
-    return make, [f"delete set ip {TABLE} {name}" for name in old.keys() - new.keys()]
+    return make, [f"delete set {table} {name}" for name in old.keys() - new.keys()]
 
 
 class _Names:
@@ -301,13 +321,13 @@ class _Elements:
 def _policy_chain(
     port: ServicePort, names: _Names, backends: Sequence[Backend], cluster_cidr: str
 ) -> tuple[str, ...]:
-    protocol = port.protocol.lower()
+    protocol, ip = port.protocol.lower(), port.family.word
     rules = [
-        f"ip daddr {port.cluster_ip} {protocol} dport {port.port} ip saddr != {cluster_cidr} "
+        f"{ip} daddr {port.cluster_ip} {protocol} dport {port.port} {ip} saddr != {cluster_cidr} "
         "jump mark-for-masquerade"
     ]
     if port.affinity_seconds:
-        rules += [f"ip saddr @{names.affinity(b)} goto {names.endpoint(b)}" for b in backends]
+        rules += [f"{ip} saddr @{names.affinity(b)} goto {names.endpoint(b)}" for b in backends]
     if len(backends) == 1:
         rules.append(f"goto {names.endpoint(backends[0])}")
     else:
@@ -323,7 +343,7 @@ def _external_chain(
         return ("jump mark-for-masquerade", f"goto {names.cluster}")
     # Only traffic from outside is bound to this node's backends; the cluster's own is not.
     rules = [
-        f"ip saddr {cluster_cidr} goto {names.cluster}",
+        f"{port.family.word} saddr {cluster_cidr} goto {names.cluster}",
         "fib saddr type local jump mark-for-masquerade",
         f"fib saddr type local goto {names.cluster}",
     ]
@@ -333,8 +353,9 @@ def _external_chain(
 
 
 def _endpoint_chain(port: ServicePort, names: _Names, backend: Backend) -> tuple[str, ...]:
-    rules = [f"ip saddr {backend.ip} jump mark-for-masquerade"]
+    ip, place = port.family.word, port.family.to_place(backend.ip, backend.port)
+    rules = [f"{ip} saddr {backend.ip} jump mark-for-masquerade"]
     if port.affinity_seconds:
-        rules.append(f"update @{names.affinity(backend)} {{ ip saddr }}")
-    rules.append(f"meta l4proto {port.protocol.lower()} dnat to {backend.ip}:{backend.port}")
+        rules.append(f"update @{names.affinity(backend)} {{ {ip} saddr }}")
+    rules.append(f"meta l4proto {port.protocol.lower()} dnat to {place}")
     return tuple(rules)

@@ -4,11 +4,11 @@ Owns the choice of backends (readiness, termination, traffic policies), which is
 data plane; leaves to the data planes what a front end or a backend looks like there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
 from winkube.base.types import JsonObject
+from winkube.proxy.family import ONLY_IPV4, Family, family_of
 from winkube.proxy.topology import Hints, Place, parse_hints, plan_near
 
 SERVICE_NAME_LABEL = "kubernetes.io/service-name"
@@ -47,8 +47,12 @@ class ServicePort:
     backends: tuple[Backend, ...] = ()
 
     @property
+    def family(self) -> Family:
+        return family_of(self.cluster_ip)
+
+    @property
     def identity(self) -> str:
-        """Unique on a node, and stable across changes of everything but name and protocol."""
+        """Unique on a node in a family, and stable while name and protocol stay."""
         return f"{self.service}:{self.name}/{self.protocol.lower()}"
 
     @property
@@ -84,31 +88,29 @@ def service_of_slice(slice_: JsonObject) -> str | None:
 
 
 def parse_service_ports(
-    service: JsonObject | None, slices: Iterable[JsonObject], here: Place
+    service: JsonObject | None,
+    slices: Sequence[JsonObject],
+    here: Place,
+    families: Iterable[Family] = ONLY_IPV4,
 ) -> tuple[ServicePort, ...]:
-    """Every port a proxy serves for this Service; empty for headless, ExternalName and absent."""
+    """Every port a proxy serves for this Service, once for each family it has an address of.
+
+    Empty for headless, ExternalName and absent.
+    """
     if service is None or not _is_proxied(service):
         return ()
     spec = service["spec"]
-    cluster_ip = first_ipv4([*(spec.get("clusterIPs") or ()), spec.get("clusterIP") or ""])
-    if cluster_ip is None:
-        return ()
-    known = [s for s in slices if s.get("addressType", "IPv4") == "IPv4"]
-    return tuple(
-        _parse_port(service, port, cluster_ip, _parse_backends(known, port, here))
-        for port in spec.get("ports") or ()
-    )
-
-
-def is_ipv4(text: object) -> bool:
-    try:
-        return isinstance(text, str) and bool(IPv4Address(text).packed)
-    except AddressValueError:
-        return False
-
-
-def first_ipv4(candidates: Iterable[object]) -> str | None:
-    return next((str(c) for c in candidates if is_ipv4(c)), None)
+    found: list[ServicePort] = []
+    for family in families:
+        cluster_ip = family.first([*(spec.get("clusterIPs") or ()), spec.get("clusterIP") or ""])
+        if cluster_ip is None:
+            continue
+        known = [s for s in slices if s.get("addressType", "IPv4") == family.name]
+        found += [
+            _parse_port(service, port, cluster_ip, _parse_backends(known, port, here, family))
+            for port in spec.get("ports") or ()
+        ]
+    return tuple(found)
 
 
 def _is_proxied(service: JsonObject) -> bool:
@@ -125,6 +127,7 @@ def _parse_port(
     service: JsonObject, port: JsonObject, cluster_ip: str, backends: tuple[Backend, ...]
 ) -> ServicePort:
     metadata, spec = service["metadata"], service["spec"]
+    family = family_of(cluster_ip)
     external_local = spec.get("externalTrafficPolicy") == "Local"
     return ServicePort(
         service=f"{metadata.get('namespace', 'default')}/{metadata['name']}",
@@ -133,9 +136,9 @@ def _parse_port(
         cluster_ip=cluster_ip,
         port=port["port"],
         node_port=port.get("nodePort") or 0,
-        external_ips=tuple(ip for ip in spec.get("externalIPs") or () if is_ipv4(ip)),
-        ingress_ips=_parse_ingress(service),
-        source_ranges=_parse_ranges(spec.get("loadBalancerSourceRanges") or ()),
+        external_ips=tuple(ip for ip in spec.get("externalIPs") or () if family.owns(ip)),
+        ingress_ips=_parse_ingress(service, family),
+        source_ranges=_parse_ranges(spec.get("loadBalancerSourceRanges") or (), family),
         affinity_seconds=_parse_affinity(spec),
         internal_local=spec.get("internalTrafficPolicy") == "Local",
         external_local=external_local,
@@ -146,24 +149,18 @@ def _parse_port(
     )
 
 
-def _parse_ranges(texts: Iterable[object]) -> tuple[str, ...]:
-    """IPv4 ranges in their plain form: they become part of a ruleset."""
-    found = []
-    for text in texts:
-        try:
-            found.append(str(IPv4Network(str(text).strip(), strict=False)))
-        except ValueError:
-            continue  # of the other family
-    return tuple(found)
+def _parse_ranges(texts: Iterable[object], family: Family) -> tuple[str, ...]:
+    """In their plain form: they become part of a ruleset."""
+    return tuple(map(str, family.ranges(texts, strict=False)))
 
 
-def _parse_ingress(service: JsonObject) -> tuple[str, ...]:
+def _parse_ingress(service: JsonObject, family: Family) -> tuple[str, ...]:
     """Load balancer addresses to capture; ipMode Proxy wants its traffic left alone (KEP-1860)."""
     status = (service.get("status") or {}).get("loadBalancer") or {}
     return tuple(
         entry["ip"]
         for entry in status.get("ingress") or ()
-        if is_ipv4(entry.get("ip")) and entry.get("ipMode", "VIP") == "VIP"
+        if family.owns(entry.get("ip")) and entry.get("ipMode", "VIP") == "VIP"
     )
 
 
@@ -175,7 +172,7 @@ def _parse_affinity(spec: JsonObject) -> int:
 
 
 def _parse_backends(
-    slices: Iterable[JsonObject], port: JsonObject, here: Place
+    slices: Iterable[JsonObject], port: JsonObject, here: Place, family: Family
 ) -> tuple[Backend, ...]:
     found: dict[Backend, Hints] = {}
     for slice_ in slices:
@@ -184,7 +181,8 @@ def _parse_backends(
             continue
         for endpoint in slice_.get("endpoints") or ():
             hints = parse_hints(endpoint)
-            found |= dict.fromkeys(_parse_endpoint(endpoint, number, here.node), hints)
+            backends = _parse_endpoint(endpoint, number, here.node)
+            found |= {backend: hints for backend in backends if family.owns(backend.ip)}
     # A pod can be in two slices while the controller moves it; the ready sighting wins.
     best = {(b.ip, b.port): b for b in sorted(found, key=lambda b: (b.ready, b.serving))}
     near = plan_near((found[b] for b in best.values() if b.ready), here)
@@ -211,12 +209,11 @@ def _parse_endpoint(endpoint: JsonObject, port: int, node_name: str) -> Iterable
     ready = conditions.get("ready") is not False
     serving = conditions.get("serving")
     for address in endpoint.get("addresses") or ():
-        if is_ipv4(address):
-            yield Backend(
-                ip=address,
-                port=port,
-                local=endpoint.get("nodeName") == node_name,
-                ready=ready,
-                serving=ready if serving is None else bool(serving),
-                terminating=bool(conditions.get("terminating")),
-            )
+        yield Backend(
+            ip=address,
+            port=port,
+            local=endpoint.get("nodeName") == node_name,
+            ready=ready,
+            serving=ready if serving is None else bool(serving),
+            terminating=bool(conditions.get("terminating")),
+        )

@@ -1,3 +1,4 @@
+import socket
 import struct
 
 from winkube.linux.conntrack import Pattern, to_message
@@ -16,3 +17,10 @@ def test_a_pattern_without_target_does_not_mention_one() -> None:
         to_message(Pattern(53, "1.1.1.1", "2.2.2.2"), 1),
     )
     assert len(short) < len(long)
+
+
+def test_a_pattern_of_the_other_family_is_asked_for_in_that_family() -> None:
+    message = to_message(Pattern(53, "fd00:10:244:1::5", target="fd00:10:96::a"), 1)
+    assert message[16] == socket.AF_INET6
+    for address in ("fd00:10:244:1::5", "fd00:10:96::a"):
+        assert socket.inet_pton(socket.AF_INET6, address) in message

@@ -1,5 +1,5 @@
 import json
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from winkube.proxy.cniconf import linux_conflist, windows_conf, write_conf
@@ -8,10 +8,19 @@ CIDR = IPv4Network("10.244.3.0/24")
 
 
 def test_the_linux_network_is_a_bridge_with_hairpin_and_port_mappings() -> None:
-    bridge, portmap = linux_conflist(CIDR, Path("/data"))["plugins"]
+    bridge, portmap = linux_conflist([CIDR], Path("/data"))["plugins"]
     assert (bridge["type"], bridge["bridge"], bridge["hairpinMode"]) == ("bridge", "cni0", True)
     assert bridge["ipam"]["ranges"] == [[{"subnet": "10.244.3.0/24"}]]
     assert portmap["capabilities"] == {"portMappings": True}
+
+
+def test_a_pod_gets_an_address_of_each_range() -> None:
+    both = [CIDR, IPv6Network("fd00:10:244:3::/64")]
+    bridge, _ = linux_conflist(both, Path("/data"))["plugins"]
+    assert bridge["ipam"]["ranges"] == [
+        [{"subnet": "10.244.3.0/24"}],
+        [{"subnet": "fd00:10:244:3::/64"}],
+    ]
 
 
 def test_the_windows_network_leaves_gateway_and_host_endpoint_alone() -> None:

@@ -2,6 +2,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from winkube.base.types import JsonObject
+from winkube.proxy.family import IPV6
 from winkube.proxy.route import RouteTable, plan_route_commands, plan_routes, pod_range
 
 
@@ -45,9 +46,20 @@ def test_only_differences_become_commands() -> None:
     assert plan_route_commands(wanted, wanted) == []
 
 
-def test_a_dual_stack_node_s_ipv4_range_is_found() -> None:
+def test_a_dual_stack_node_has_a_range_of_each_family() -> None:
     spec = {"podCIDR": "fd00::/64", "podCIDRs": ["fd00::/64", "10.244.7.0/24"]}
     assert str(pod_range({"spec": spec})) == "10.244.7.0/24"
+    assert str(pod_range({"spec": spec}, IPV6)) == "fd00::/64"
+
+
+def test_routes_of_a_family_lead_over_addresses_of_that_family() -> None:
+    other = node("win-1", "10.244.1.0/24", "172.30.0.12")
+    other["spec"]["podCIDRs"] = ["10.244.1.0/24", "fd00:10:244:1::/64"]
+    assert plan_routes([other], "lin-1", IPV6) == {}
+    for address in ("fd00:172:30::12%eth0\nlink delete eth0", "fd00:172:30::12"):
+        other["status"]["addresses"].append({"type": "InternalIP", "address": address})
+    assert plan_routes([other], "lin-1") == {"10.244.1.0/24": "172.30.0.12"}
+    assert plan_routes([other], "lin-1", IPV6) == {"fd00:10:244:1::/64": "fd00:172:30::12"}
 
 
 def test_a_node_whose_address_is_none_gets_no_route() -> None:
@@ -77,7 +89,7 @@ async def test_routes_are_asked_for_again_only_after_a_change(tmp_path: Path) ->
         asked.append(wanted)
         return missing.pop(0) if missing else False
 
-    table = RouteTable(shown, change)
+    table = RouteTable(shown=shown, change=change)
     one, two = {"10.244.1.0/24": "172.30.0.12"}, {"10.244.2.0/24": "172.30.0.13"}
     for _ in range(4):
         await table.ensure(one)

@@ -2,6 +2,7 @@ from typing import Any
 
 from tests.unit.proxy.scene import service_port
 
+from winkube.proxy.family import IPV6
 from winkube.proxy.ruleset import NOTHING, Book, remember_clients, render_port
 from winkube.proxy.service import Backend
 
@@ -107,3 +108,17 @@ def test_clients_keep_their_backend_only_where_the_backend_stayed() -> None:
     assert remember_clients([rendering], clients) == [
         f"add element ip winkube-proxy {name} {{ 172.30.0.1 timeout 60s expires 30s }}"
     ]
+
+
+def test_rules_of_the_other_family_speak_of_its_addresses_only() -> None:
+    six = Backend("fd00:10:244:1::2", 8080)
+    port = service_port(
+        six, cluster_ip="fd00:10:96::7", node_port=30080, affinity_seconds=60, external_local=True
+    )
+    book = Book(IPV6)
+    commands = book.update({"web": render_port(port, "fd00:10:244::/56")})
+    text = "\n".join(commands)
+    assert "dnat to [fd00:10:244:1::2]:8080" in text
+    assert "{ fd00:10:96::7 . tcp . 80 : goto svc-" in text
+    assert "type ipv6_addr" in text
+    assert not [line for line in commands if " ip " in line]

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from winkube.base.types import JsonObject
+from winkube.proxy.family import FAMILIES
 from winkube.proxy.service import Backend, parse_service_ports, plan_usable, service_of_slice
 from winkube.proxy.topology import Place
 
@@ -190,3 +191,27 @@ def test_a_policy_of_local_traffic_does_not_look_at_hints() -> None:
         service(internalTrafficPolicy="Local"), [slice_of(far, near)], HERE
     )
     assert [each.ip for each in port.internal_backends] == ["1.1.1.1"]
+
+
+def test_a_service_of_two_families_has_each_port_twice() -> None:
+    both = service(
+        clusterIPs=["10.96.0.7", "fd00:10:96::7"],
+        externalIPs=["192.0.2.1", "2001:db8::1"],
+        loadBalancerSourceRanges=["192.0.2.0/24", "2001:db8::/32"],
+    )
+    slices = [
+        slice_of(endpoint("10.244.1.2")),
+        slice_of(endpoint("fd00:10:244:1::2"), addressType="IPv6"),
+    ]
+    four, six = parse_service_ports(both, slices, HERE, FAMILIES)
+    assert (four.cluster_ip, six.cluster_ip) == ("10.96.0.7", "fd00:10:96::7")
+    assert [four.backends[0].ip, six.backends[0].ip] == ["10.244.1.2", "fd00:10:244:1::2"]
+    assert (four.external_ips, six.external_ips) == (("192.0.2.1",), ("2001:db8::1",))
+    assert (four.source_ranges, six.source_ranges) == (("192.0.2.0/24",), ("2001:db8::/32",))
+    assert parse_service_ports(both, slices, HERE) == (four,)
+
+
+def test_a_service_of_the_other_family_alone_has_no_port_of_this_one() -> None:
+    six = service(clusterIP="fd00:10:96::7", clusterIPs=["fd00:10:96::7"])
+    assert parse_service_ports(six, [], HERE) == ()
+    assert len(parse_service_ports(six, [], HERE, FAMILIES)) == 1
