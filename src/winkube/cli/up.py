@@ -27,6 +27,9 @@ def up(  # noqa: PLR0913, PLR0917 - one per option
     linux: Annotated[int | None, typer.Option(help="Linux nodes (1 if not said).")] = None,
     windows: Annotated[int | None, typer.Option(help="Windows nodes (2 if not said).")] = None,
     windows_version: Annotated[str, typer.Option(help="Their Windows (ltsc2019).")] = "",
+    ip_family: Annotated[
+        str, typer.Option(help="Addresses of nodes, pods and Services: ipv4 or dual (ipv4).")
+    ] = "",
     simulated: Annotated[
         int | None, typer.Option(help="Simulated nodes beside them; may be changed later.")
     ] = None,
@@ -40,7 +43,8 @@ def up(  # noqa: PLR0913, PLR0917 - one per option
     from winkube.cluster.daemon import spawn_supervisor
 
     spec = _spec(file, name, linux, windows, windows_version)
-    if file is not None or windows_version or (linux, windows) != (None, None):
+    spec = _of_family(spec, file, ip_family)
+    if file is not None or windows_version or ip_family or (linux, windows) != (None, None):
         lifecycle.check_unchanged(home(), spec)
     steps = TerminalSteps()
     start = context.obj or spawn_supervisor  # the program has prepared one beforehand
@@ -68,6 +72,18 @@ def _spec(
     return replace(spec, name=name) if name else spec
 
 
+def _of_family(spec: "ClusterSpec", file: Path | None, ip_family: str) -> "ClusterSpec":
+    from winkube.cluster import subnet
+    from winkube.cluster.errors import SpecError
+
+    if not ip_family:
+        return spec
+    if file is not None:
+        raise SpecError("--ip-family", "it comes from the cluster file; change it there")
+    family = subnet.parse_ip_family("--ip-family", ip_family)
+    return replace(spec, pod_subnet=subnet.PODS[family], service_subnet=subnet.SERVICES[family])
+
+
 def _simulation(count: int | None, windows: int | None, version: str) -> "Simulation | None":
     from winkube.cluster.errors import SpecError
     from winkube.cluster.simulation import plan_simulation
@@ -82,7 +98,8 @@ def _simulation(count: int | None, windows: int | None, version: str) -> "Simula
 def _say_what_next(state: "ClusterState", seconds: float, *, kubeconfig: bool) -> None:
     print(f"\n{'NODE':<16} {'OS':<12} ADDRESS")
     for node in state.spec.nodes:
-        print(f"{node.name:<16} {node.windows_version or node.os:<12} {state.node_ip(node.name)}")
+        addresses = ",".join(state.node_ips(node.name))
+        print(f"{node.name:<16} {node.windows_version or node.os:<12} {addresses}")
     if state.simulation.count:
         print(f"and {state.simulation.count} simulated nodes (kubectl get nodes -l {ROLE})")
     print(f"\nCluster {state.spec.name} is ready after {seconds:.1f} s. Try:\n")

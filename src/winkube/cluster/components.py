@@ -232,8 +232,10 @@ def _controllers(state: ClusterState) -> NoReturn:
 def _dns(state: ClusterState) -> NoReturn:
     from winkube.dns.config import DnsConfig
     from winkube.dns.server import DnsServer
+    from winkube.proxy.family import by_family
     from winkube.proxy.route import PodRoutes
 
+    families = by_family(state.spec.pod_subnet)
     config = DnsConfig(
         listen=((state.control_plane_ip, 53),),
         domain=CLUSTER_DOMAIN,
@@ -242,7 +244,7 @@ def _dns(state: ClusterState) -> NoReturn:
     # Windows pods keep their address towards the underlay: the way back leads over their node.
     _serve_with_client(
         client_config(state, "dns"),
-        lambda client: [DnsServer(client, config).run, PodRoutes(client).run],
+        lambda client: [DnsServer(client, config).run, PodRoutes(client, families).run],
     )
 
 
@@ -339,6 +341,7 @@ def _kubelet(state: ClusterState, node: NodeSpec) -> NoReturn:
         os=node.os,
         personality=_personality(node),
         node_ip=state.node_ip(node.name),
+        second_ip=state.second_ip(node.name),
         cri_socket=paths.cri_socket,
         root_dir=paths.kubelet,
         pod_logs_dir=paths.pod_logs,

@@ -86,7 +86,8 @@ def check_unchanged(home: Home, spec: ClusterSpec) -> None:
         if made != spec:
             linux = sum(node.os == "linux" for node in made.nodes)
             nodes = f"{linux} Linux and {len(made.nodes) - linux} Windows nodes"
-            raise ChangedError(spec.name, nodes)
+            families = " of two address families" if made.is_dual else ""
+            raise ChangedError(spec.name, nodes + families)
 
 
 def _clear_after_reboot(home: Home, name: str) -> None:
@@ -152,6 +153,7 @@ def _ensure_network(state: ClusterState) -> None:
         subnet=ipaddress.IPv4Network(state.underlay),
         nodes=tuple(nodes),
         outbound=state.spec.outbound,
+        dual=state.spec.is_dual,
     )
     underlay.ensure_underlay(spec)
     for node in state.nodes("windows"):

@@ -65,7 +65,7 @@ def encryption_key(state: ClusterState) -> Path:
 
 def plan_identities(state: ClusterState) -> list[Identity]:
     domain = "cluster.local"
-    service = ipaddress.ip_network(state.spec.service_subnet)[1]
+    service = state.spec.service_ip(1)
     api_names = (
         "localhost",
         "127.0.0.1",
@@ -97,7 +97,7 @@ def plan_identities(state: ClusterState) -> list[Identity]:
     if state.simulation.count:
         identities.append(Identity(SIMULATED, SIMULATED_USER))
     for node in state.spec.nodes:
-        names = (node.name, state.node_ip(node.name))
+        names = (node.name, *state.node_ips(node.name))
         user = f"system:node:{node.name}"
         identities.append(Identity(f"kubelet-{node.name}", user, ("system:nodes",), names))
     return identities

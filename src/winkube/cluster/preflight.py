@@ -21,6 +21,7 @@ _WINDOWS: Final = {
 _BUSYBOX: Final = Path("/bin/busybox")
 _CNI: Final = (Path("/usr/lib/cni/bridge"), Path("/opt/cni/bin/bridge"))
 _FILESYSTEMS: Final = Path("/proc/filesystems")
+_IPV6: Final = Path("/proc/sys/net/ipv6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Machine:
     cni: bool
     busybox: bool
     overlayfs: bool
+    ipv6: bool
 
 
 def look() -> Machine:
@@ -44,6 +46,7 @@ def look() -> Machine:
         busybox=_BUSYBOX.exists(),
         overlayfs="overlay" in _FILESYSTEMS.read_text()
         or bool(shutil.which("modprobe", path=path)),
+        ipv6=_IPV6.is_dir(),
     )
 
 
@@ -66,6 +69,10 @@ def plan_problems(machine: Machine, spec: ClusterSpec) -> list[str]:
         problems.append(f"programs are missing: apt-get install --no-install-recommends {names}")
     if not machine.overlayfs:
         problems.append("the kernel has no overlayfs: use a kernel with CONFIG_OVERLAY_FS")
+    if spec.is_dual and not machine.ipv6:
+        problems.append(
+            "the kernel has no IPv6: start it without ipv6.disable=1, or use --ip-family ipv4"
+        )
     return problems
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from winkube.api.names import label_key_problems, label_value_problems
 from winkube.api.node_labels import is_kubelet_label
+from winkube.cluster import subnet
 from winkube.cluster.errors import SpecError
 from winkube.facts.hns import Feature, supports
 from winkube.facts.version import SERVED
@@ -32,7 +33,7 @@ _TOP_FIELDS: Final = (
     "nodes",
     "registries",
 )
-_NETWORK_FIELDS: Final = ("podSubnet", "serviceSubnet", "apiServerPort", "outbound")
+_NETWORK_FIELDS: Final = ("ipFamily", "podSubnet", "serviceSubnet", "apiServerPort", "outbound")
 _NODE_FIELDS: Final = ("os", "count", "windowsVersion", "labels")
 
 
@@ -48,8 +49,9 @@ class NodeSpec:
 class ClusterSpec:
     name: str = "winkube"
     kubernetes_version: str = SERVED
-    pod_subnet: str = "10.244.0.0/16"
-    service_subnet: str = "10.96.0.0/12"
+    # One, or one of each address family with a comma between them.
+    pod_subnet: str = subnet.PODS[subnet.IPV4]
+    service_subnet: str = subnet.SERVICES[subnet.IPV4]
     api_port: int = 0  # 0: any free port
     outbound: bool = True
     nodes: tuple[NodeSpec, ...] = ()
@@ -61,8 +63,17 @@ class ClusterSpec:
         return self.name if self.name == "winkube" else f"winkube-{self.name}"
 
     @property
+    def is_dual(self) -> bool:
+        """Whether nodes, pods and Services have addresses of both families."""
+        return len(subnet.split(self.pod_subnet)) == 2
+
+    @property
     def dns_ip(self) -> str:
-        return str(ipaddress.ip_network(self.service_subnet)[10])
+        return self.service_ip(10)
+
+    def service_ip(self, number: int) -> str:
+        """An address of the first service subnet."""
+        return str(ipaddress.ip_network(subnet.split(self.service_subnet)[0])[number])
 
 
 def plan_nodes(linux: int, windows: int, windows_version: str = "ltsc2019") -> tuple[NodeSpec, ...]:
@@ -90,25 +101,28 @@ def parse_spec(document: Any) -> ClusterSpec:
     _expect("kind", top.get("kind"), KIND)
     network = _mapping("networking", top.get("networking", {}), _NETWORK_FIELDS)
     default = ClusterSpec()
+    family = subnet.parse_ip_family("networking.ipFamily", network.get("ipFamily", subnet.IPV4))
     spec = ClusterSpec(
         name=_text("name", top.get("name", default.name)),
         kubernetes_version=_version(top.get("kubernetesVersion", default.kubernetes_version)),
-        pod_subnet=_subnet(
-            "networking.podSubnet", network.get("podSubnet", default.pod_subnet), 20
+        pod_subnet=subnet.parse_subnets(
+            "networking.podSubnet",
+            network.get("podSubnet", subnet.PODS[family]),
+            family,
+            subnet.LONGEST_PODS,
         ),
-        service_subnet=_subnet(
-            "networking.serviceSubnet", network.get("serviceSubnet", default.service_subnet), 24
+        service_subnet=subnet.parse_subnets(
+            "networking.serviceSubnet",
+            network.get("serviceSubnet", subnet.SERVICES[family]),
+            family,
+            subnet.LONGEST_SERVICES,
         ),
         api_port=_port("networking.apiServerPort", network.get("apiServerPort", 0)),
         outbound=_boolean("networking.outbound", network.get("outbound", default.outbound)),
         nodes=_parse_nodes(top.get("nodes")),
         mirrors=_parse_registries(top.get("registries", {})),
     )
-    if ipaddress.ip_network(spec.pod_subnet).overlaps(ipaddress.ip_network(spec.service_subnet)):
-        raise SpecError(
-            "networking.podSubnet",
-            f"{spec.pod_subnet} overlaps networking.serviceSubnet {spec.service_subnet}",
-        )
+    subnet.check_apart(spec.pod_subnet, spec.service_subnet)
     return spec
 
 
@@ -197,16 +211,6 @@ def _version(value: Any) -> str:
             "kubernetesVersion", f"{value!r} is not served; choose one of {', '.join(VERSIONS)}"
         )
     return text
-
-
-def _subnet(path: str, value: Any, longest: int) -> str:
-    try:
-        network = ipaddress.IPv4Network(_text(path, value))
-    except ValueError as error:
-        raise SpecError(path, f"not an IPv4 subnet: {error}") from error
-    if network.prefixlen > longest:
-        raise SpecError(path, f"a /{network.prefixlen} is too small, /{longest} is the least")
-    return str(network)
 
 
 def _port(path: str, value: Any) -> int:

@@ -17,6 +17,7 @@ from winkube.base.paths import ClusterPaths, Home
 from winkube.cluster.errors import BusyError, NoSuchClusterError
 from winkube.cluster.simulation import NO_SIMULATION, Simulation
 from winkube.cluster.spec import ClusterSpec, NodeSpec
+from winkube.machines import underlay
 
 CONTROL_PLANE = "cp"
 _FIRST_NODE = 11
@@ -41,6 +42,13 @@ class ClusterState:
     def node_ip(self, name: str) -> str:
         index = [node.name for node in self.spec.nodes].index(name)
         return str(ipaddress.ip_network(self.underlay)[_FIRST_NODE + index])
+
+    def second_ip(self, name: str) -> str:
+        """The node's address of the other family, where the cluster has one."""
+        return underlay.second_address(self.node_ip(name)) if self.spec.is_dual else ""
+
+    def node_ips(self, name: str) -> tuple[str, ...]:
+        return tuple(filter(None, (self.node_ip(name), self.second_ip(name))))
 
     def nodes(self, system: str) -> tuple[NodeSpec, ...]:
         return tuple(node for node in self.spec.nodes if node.os == system)

@@ -15,8 +15,10 @@ class ControllerConfigError(WinkubeError):
 class ControllerConfig:
     """Times in seconds; the defaults are kube-controller-manager's."""
 
+    # Of one address family, or of both with a comma between them.
     cluster_cidr: str = "10.244.0.0/16"
     node_cidr_mask: int = 24
+    node_cidr_mask_ipv6: int = 64
     service_cidr: str = "10.96.0.0/12"
     root_ca: bytes = b""
     # The CA that signs approved certificate requests; without it nothing is signed.
@@ -50,9 +52,19 @@ class ControllerConfig:
     workers: int = 5
 
     def __post_init__(self) -> None:
-        network = ipaddress.ip_network(self.cluster_cidr)
-        if not network.prefixlen <= self.node_cidr_mask <= network.max_prefixlen:
-            raise ControllerConfigError(
-                f"node_cidr_mask {self.node_cidr_mask} does not fit cluster_cidr {network}"
-            )
-        ipaddress.ip_network(self.service_cidr)
+        for text, mask in self.pod_ranges:
+            network = ipaddress.ip_network(text)
+            if not network.prefixlen <= mask <= network.max_prefixlen:
+                raise ControllerConfigError(
+                    f"node_cidr_mask {mask} does not fit cluster_cidr {network}"
+                )
+        for text in self.service_cidr.split(","):
+            ipaddress.ip_network(text)
+
+    @property
+    def pod_ranges(self) -> list[tuple[str, int]]:
+        """Each range of the cluster with the length of a node's part of it."""
+        return [
+            (text, self.node_cidr_mask_ipv6 if ":" in text else self.node_cidr_mask)
+            for text in self.cluster_cidr.split(",")
+        ]

@@ -38,6 +38,8 @@ class KubeletConfig:
     kube_version: str = f"v{SERVED}.0"
     cgroup_parent: str = "/winkube/pods"
     resolv_conf: Path | None = Path("/etc/resolv.conf")
+    # Of the other address family, on a cluster that has two.
+    second_ip: str = ""
 
     def __post_init__(self) -> None:
         if self.os not in (LINUX, WINDOWS):
@@ -48,6 +50,10 @@ class KubeletConfig:
     @property
     def is_windows(self) -> bool:
         return self.os == WINDOWS
+
+    @property
+    def node_ips(self) -> tuple[str, ...]:
+        return (self.node_ip, self.second_ip) if self.second_ip else (self.node_ip,)
 
     @property
     def node_cgroup(self) -> str:

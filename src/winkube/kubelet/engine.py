@@ -111,7 +111,7 @@ class Engine:
     def _facts(self) -> NodeFacts:
         machine = self._node.machine
         amounts = {} if machine is None else allocatable(self.config, machine)
-        return NodeFacts(self.config.node_name, self.config.node_ip, amounts)
+        return NodeFacts(self.config.node_name, self.config.node_ips, amounts)
 
     def _machine(self) -> Machine:
         machine = self._node.machine

@@ -7,13 +7,16 @@ Every namespace carries its cluster's name as the alias of its loopback, because
 tell cluster ``a`` with node ``b-c`` from cluster ``a-b`` with node ``c``. Nothing else is recorded:
 what exists is read from the kernel, so a crash half-way leaves nothing that the next call misses.
 The host's forwarding and firewall stay as they are unless ``outbound`` asks for a way out.
+
+A ``dual`` underlay has an IPv6 address beside each IPv4 one, with the same digits: 172.30.0.11 is
+also fd00:172:30::11. It leads no further than the host.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from typing import Final
 
 from winkube.base.errors import WinkubeError
@@ -41,6 +44,19 @@ _ROUTER_SYSCTLS: Final = {
     "net.bridge.bridge-nf-call-ip6tables": 0,
     "net.bridge.bridge-nf-call-arptables": 0,
 }
+_ROUTER_SYSCTLS_6: Final = {
+    f"net.ipv6.conf.{which}.{name}": value
+    for which in ("all", "default")
+    for name, value in {
+        "disable_ipv6": 0,
+        "forwarding": 1,
+        "accept_ra": 0,
+        "accept_redirects": 0,
+        # Nobody else gives out these addresses, and a second of waiting is long.
+        "accept_dad": 0,
+    }.items()
+}
+_PREFIX_6: Final = 64
 
 
 class SubnetsExhaustedError(WinkubeError):
@@ -68,6 +84,7 @@ class UnderlaySpec:
     subnet: IPv4Network
     nodes: tuple[NodeSpec, ...]
     outbound: bool = False
+    dual: bool = False
 
     def __post_init__(self) -> None:
         addresses = [IPv4Address(node.ip) for node in self.nodes]
@@ -87,6 +104,12 @@ class UnderlaySpec:
     @property
     def host_ip(self) -> IPv4Address:
         return self.subnet[HOST_INDEX]
+
+
+def second_address(ip: IPv4Address | str) -> str:
+    """The IPv6 address of whoever has this IPv4 address."""
+    *network, host = str(ip).split(".")
+    return str(IPv6Address(f"fd00:{':'.join(network)}::{host}"))
 
 
 def netns_name(cluster: str, node: str) -> str:
@@ -123,7 +146,7 @@ def ensure_underlay(spec: UnderlaySpec) -> None:
     tor = netns_name(spec.cluster, "tor")
     names = {node.name: netns_name(spec.cluster, node.name) for node in spec.nodes}
     for name in (tor, *names.values()):
-        _ensure_namespace(spec.cluster, name)
+        _ensure_namespace(spec, name)
     for stale in set(_namespaces_of(spec.cluster)) - {tor, *names.values()}:
         delete_netns(stale)
     wanted_ports = {_port(name) for name in names}
@@ -136,11 +159,21 @@ def ensure_underlay(spec: UnderlaySpec) -> None:
         outbound.ensure(spec.cluster, spec.subnet, host_link(spec.cluster))
 
 
-def _ensure_namespace(cluster: str, name: str) -> None:
+def _ensure_namespace(spec: UnderlaySpec, name: str) -> None:
     if not netns_exists(name):
         create_netns(name)
-    link.batch([f"link set dev lo up alias winkube/{cluster}"], netns=name)
-    link.set_sysctls(_ROUTER_SYSCTLS, netns=name)
+    link.batch([f"link set dev lo up alias winkube/{spec.cluster}"], netns=name)
+    knobs = _ROUTER_SYSCTLS | (_ROUTER_SYSCTLS_6 if spec.dual else {})
+    link.set_sysctls(knobs, netns=name)
+
+
+def _addresses(spec: UnderlaySpec, ip: IPv4Address | str, device: str) -> list[str]:
+    """The commands that give a card its addresses."""
+    commands = [f"address replace {ip}/{spec.subnet.prefixlen} dev {device}"]
+    if spec.dual:
+        six = second_address(ip)
+        commands.append(f"address replace {six}/{_PREFIX_6} dev {device} nodad")
+    return commands
 
 
 def _ensure_tor(spec: UnderlaySpec, tor: str, wanted_ports: set[str]) -> None:
@@ -149,7 +182,7 @@ def _ensure_tor(spec: UnderlaySpec, tor: str, wanted_ports: set[str]) -> None:
     if BRIDGE not in existing:
         commands.append(f"link add {BRIDGE} type bridge forward_delay 0 stp_state 0")
     commands += [
-        f"address replace {spec.tor_ip}/{spec.subnet.prefixlen} dev {BRIDGE}",
+        *_addresses(spec, spec.tor_ip, BRIDGE),
         f"link set dev {BRIDGE} up",
     ]
     stale = [name for name in existing if name.startswith("p") and name not in wanted_ports]
@@ -167,9 +200,13 @@ def _ensure_host_leg(spec: UnderlaySpec, tor: str) -> None:
         link.batch([f"link delete {name}"], force=True)
         link.batch([f"link add {name} type veth peer name host netns {tor}"])
     link.batch([f"link set dev host master {BRIDGE} up"], netns=tor)
+    if spec.dual:
+        # The host's own settings for new cards may say otherwise.
+        knobs = {"disable_ipv6": 0, "accept_ra": 0, "accept_dad": 0}
+        link.set_sysctls({f"net.ipv6.conf.{name}.{knob}": v for knob, v in knobs.items()})
     link.batch(
         [
-            f"address replace {spec.host_ip}/{spec.subnet.prefixlen} dev {name}",
+            *_addresses(spec, spec.host_ip, name),
             f"link set dev {name} up alias winkube/{spec.cluster}",
         ]
     )
@@ -180,14 +217,14 @@ def _ensure_node(spec: UnderlaySpec, tor: str, node: NodeSpec, *, plugged: bool)
     if not plugged:
         link.batch([f"link add {port} type veth peer name {UPLINK} netns {name}"], netns=tor)
     link.batch([f"link set dev {port} master {BRIDGE} up alias {name}"], netns=tor)
-    link.batch(
-        [
-            f"address replace {node.ip}/{spec.subnet.prefixlen} dev {UPLINK}",
-            f"link set dev {UPLINK} up",
-            f"route replace default via {spec.tor_ip} dev {UPLINK}",
-        ],
-        netns=name,
-    )
+    commands = [
+        *_addresses(spec, node.ip, UPLINK),
+        f"link set dev {UPLINK} up",
+        f"route replace default via {spec.tor_ip} dev {UPLINK}",
+    ]
+    if spec.dual:
+        commands.append(f"route replace ::/0 via {second_address(spec.tor_ip)} dev {UPLINK}")
+    link.batch(commands, netns=name)
 
 
 def ensure_pod_routes(cluster: str, routes: dict[str, str]) -> None:

@@ -60,7 +60,7 @@ async def _token(pod: JsonObject, projection: JsonObject) -> str:
 
 
 def _source() -> PayloadSource:
-    return PayloadSource(_secret, _token, NodeFacts("lin-1", "192.0.2.1", {}))
+    return PayloadSource(_secret, _token, NodeFacts("lin-1", ("192.0.2.1",), {}))
 
 
 async def test_secrets_and_memory_volumes_are_not_on_disk(setup: VolumeSetup) -> None:

@@ -4,10 +4,16 @@ from dataclasses import replace
 
 from winkube.cluster.preflight import Machine, plan_problems
 from winkube.cluster.spec import ClusterSpec, plan_nodes
+from winkube.cluster.subnet import DUAL, PODS, SERVICES
 
 PROGRAMS = "ip nft runc containerd ctr iptables conmon mmdebstrap x86_64-w64-mingw32-gcc"
 GOOD = Machine(
-    root=True, programs=frozenset(PROGRAMS.split()), cni=True, busybox=True, overlayfs=True
+    root=True,
+    programs=frozenset(PROGRAMS.split()),
+    cni=True,
+    busybox=True,
+    overlayfs=True,
+    ipv6=True,
 )
 HYBRID = ClusterSpec(nodes=plan_nodes(1, 1))
 
@@ -17,7 +23,7 @@ def test_a_good_machine_has_no_problems() -> None:
 
 
 def test_missing_programs_are_named_with_their_packages() -> None:
-    bare = Machine(root=True, programs=frozenset({"ip"}), cni=False, busybox=False, overlayfs=True)
+    bare = replace(GOOD, programs=frozenset({"ip"}), cni=False, busybox=False)
     [problem] = plan_problems(bare, HYBRID)
     for package in (
         "containerd",
@@ -34,3 +40,12 @@ def test_missing_programs_are_named_with_their_packages() -> None:
 def test_root_is_asked_for() -> None:
     [problem] = plan_problems(replace(GOOD, root=False), HYBRID)
     assert "sudo" in problem
+
+
+def test_two_address_families_need_a_kernel_with_both() -> None:
+    dual = replace(HYBRID, pod_subnet=PODS[DUAL], service_subnet=SERVICES[DUAL])
+    assert plan_problems(GOOD, dual) == []
+    old = replace(GOOD, ipv6=False)
+    assert plan_problems(old, HYBRID) == []
+    [problem] = plan_problems(old, dual)
+    assert "--ip-family ipv4" in problem

@@ -18,6 +18,16 @@ def test_an_empty_cluster_file_is_the_default_cluster() -> None:
     assert spec.dns_ip == "10.96.0.10"
 
 
+def test_two_families_have_two_subnets_and_the_first_is_ipv4() -> None:
+    spec = parse_spec({**BASE, "networking": {"ipFamily": "dual"}})
+    assert spec.is_dual
+    assert spec.pod_subnet == "10.244.0.0/16,fd00:10:244::/56"
+    assert spec.service_subnet == "10.96.0.0/12,fd00:10:96::/112"
+    assert spec.dns_ip == "10.96.0.10"
+    own = {"ipFamily": "dual", "podSubnet": "10.1.0.0/16, fd00:1::/56"}
+    assert parse_spec({**BASE, "networking": own}).pod_subnet == "10.1.0.0/16,fd00:1::/56"
+
+
 def test_nodes_are_numbered_by_operating_system() -> None:
     groups = [
         {"os": "windows", "windowsVersion": "ltsc2022"},
@@ -62,6 +72,21 @@ def test_nodes_are_numbered_by_operating_system() -> None:
             "nodes[0].labels.node-role.kubernetes.io/x",
         ),
         ({"networking": {"podSubnet": "10.96.0.0/16"}}, "networking.podSubnet"),
+        ({"networking": {"ipFamily": "ipv6"}}, "networking.ipFamily"),
+        ({"networking": {"podSubnet": "10.0.0.0/16,fd00::/56"}}, "networking.podSubnet"),
+        ({"networking": {"ipFamily": "dual", "podSubnet": "10.0.0.0/16"}}, "networking.podSubnet"),
+        (
+            {"networking": {"ipFamily": "dual", "podSubnet": "fd00::/56,10.0.0.0/16"}},
+            "networking.podSubnet",
+        ),
+        (
+            {"networking": {"ipFamily": "dual", "serviceSubnet": "10.96.0.0/16,fd00::/124"}},
+            "networking.serviceSubnet",
+        ),
+        (
+            {"networking": {"ipFamily": "dual", "podSubnet": "10.0.0.0/16,fd00:10:96::/56"}},
+            "networking.podSubnet",
+        ),
         ({"kubernetesVersion": 1.30}, "kubernetesVersion"),
         ({"registries": {"docker.io": "mirror"}}, "registries.docker.io"),
     ],

@@ -10,7 +10,7 @@ from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
 from winkube.client.informer import InformerPool
 from winkube.client.resource import EVENTS, LEASES, NODES, PODS, Resource
-from winkube.controllers.config import ControllerConfig
+from winkube.controllers.config import ControllerConfig, ControllerConfigError
 from winkube.controllers.controller import Context
 from winkube.controllers.node.cidr import CidrPool, NodeCidrController, pod_cidrs
 from winkube.controllers.node.eviction import TaintEvictionController, plan_eviction
@@ -64,6 +64,26 @@ async def test_node_without_a_network_gets_the_one_of_a_node_that_leaves() -> No
         await eventually(lambda: controller._hungry == {"b"})
         await api.delete(NODES, "a")
         await eventually(lambda: "podCIDR" in (api.find(NODES, "b") or {}).get("spec", {}))
+
+
+async def test_each_range_of_the_cluster_gives_a_node_a_block_or_none_does() -> None:
+    api, clock = FakeApi(), FakeClock()
+    config = ControllerConfig(cluster_cidr="10.0.0.0/24,fd00::/56", node_cidr_mask=24)
+    shared = Context(api, InformerPool(api), EventRecorder(api, "test"), config, clock)
+    controller = NodeCidrController(shared)
+    api.seed(NODES, {"metadata": {"name": "a"}})
+    async with controlling(controller):
+        await eventually(lambda: "podCIDR" in (api.find(NODES, "a") or {}).get("spec", {}))
+        api.seed(NODES, {"metadata": {"name": "b"}})
+        await eventually(lambda: controller._hungry == {"b"})
+    both = {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24", "fd00::/64"]}
+    assert (api.find(NODES, "a") or {})["spec"] == both
+    assert "podCIDR" not in (api.find(NODES, "b") or {}).get("spec", {})
+
+
+def test_a_range_that_is_smaller_than_a_node_s_part_is_refused() -> None:
+    with pytest.raises(ControllerConfigError, match="node_cidr_mask 64"):
+        ControllerConfig(cluster_cidr="10.244.0.0/16,fd00::/80")
 
 
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}

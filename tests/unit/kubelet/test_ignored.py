@@ -110,7 +110,7 @@ def api_of(**objects: JsonObject) -> PayloadSource:
     async def token(pod: JsonObject, projection: JsonObject) -> str:
         return "token"
 
-    return PayloadSource(lookup, token, NodeFacts("n", "192.0.2.1", {}))
+    return PayloadSource(lookup, token, NodeFacts("n", ("192.0.2.1",), {}))
 
 
 async def test_modes_of_files_mean_nothing_on_a_windows_node(

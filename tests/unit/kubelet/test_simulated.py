@@ -35,7 +35,7 @@ def live(pod: JsonObject, *times: float) -> tuple[Life, float | None]:
     life, later = Life.adopt(pod, NOW), None
     for seconds in (0.0, *times):
         later = life.advance(NOW + seconds, lambda: "10.0.0.2")
-        life.report(Surroundings("1.1.1.1", NOW + seconds))
+        life.report(Surroundings(("1.1.1.1",), NOW + seconds))
     return life, None if later is None else round(later - NOW, 3)
 
 

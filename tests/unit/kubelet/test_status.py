@@ -1,6 +1,7 @@
 """Pod and node status as pure functions."""
 
 import base64
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +12,20 @@ from winkube.base.types import JsonObject
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.image import default_policy, find_credentials, registry_of, with_tag
 from winkube.kubelet.node.machine import MachineFacts
-from winkube.kubelet.node.status import Pressure, RuntimeHealth, allocatable, capacity, conditions
+from winkube.kubelet.node.status import (
+    Pressure,
+    RuntimeHealth,
+    allocatable,
+    capacity,
+    conditions,
+    node_status,
+)
 from winkube.kubelet.pleg import changed_pods
 from winkube.kubelet.pod.backoff import Backoffs, to_duration
 from winkube.kubelet.pod.containerstatus import Inputs
 from winkube.kubelet.pod.state import Container, Phase, PodState, Sandbox
 from winkube.kubelet.pod.status import Surroundings, to_status
+from winkube.kubelet.spec.fields import NodeFacts, field_value
 
 Pods = Callable[..., JsonObject]
 NOW = 1_600_000_000.0
@@ -26,7 +35,7 @@ MACHINE = MachineFacts(8, 16 << 30, 100 << 30, "amd64", "boot", "6.1", "Debian")
 def _status(pod: JsonObject, *containers: Container, **more: Any) -> JsonObject:
     box = Sandbox("s", ready=True, ips=("10.0.0.9",))
     inputs = Inputs(PodState((box,), containers), **more)
-    return to_status(pod, inputs, Surroundings("192.0.2.1", NOW))
+    return to_status(pod, inputs, Surroundings(("192.0.2.1", "fd00::1"), NOW))
 
 
 def _record(name: str, phase: Phase, code: int = 0) -> Container:
@@ -82,8 +91,36 @@ def test_transition_times_move_only_with_the_status(pod_of: Pods) -> None:
     assert found["mine"] == {"type": "mine", "status": "Unknown"}
 
 
-def test_host_network_pods_have_the_address_of_the_node(pod_of: Pods) -> None:
-    assert _status(pod_of(hostNetwork=True))["podIP"] == "192.0.2.1"
+def test_host_network_pods_have_the_addresses_of_the_node(pod_of: Pods) -> None:
+    both = [{"ip": "192.0.2.1"}, {"ip": "fd00::1"}]
+    status = _status(pod_of(hostNetwork=True))
+    assert (status["podIP"], status["podIPs"]) == ("192.0.2.1", both)
+    assert (status["hostIP"], status["hostIPs"]) == ("192.0.2.1", both)
+
+
+def test_a_node_of_two_families_reports_both_addresses(
+    config_of: Callable[[str], KubeletConfig],
+) -> None:
+    config = dataclasses.replace(config_of("linux"), second_ip="fd00:172:30::11")
+    status = node_status(config, MACHINE, RuntimeHealth(), conditions=[], images=[])
+    internal = [a["address"] for a in status["addresses"] if a["type"] == "InternalIP"]
+    assert internal == ["172.30.0.11", "fd00:172:30::11"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("status.hostIP", "192.0.2.1"),
+        ("status.hostIPs", "192.0.2.1,fd00::1"),
+        ("status.podIP", "10.0.0.9"),
+        ("status.podIPs", "10.0.0.9,fd00::9"),
+    ],
+)
+def test_containers_are_told_addresses_of_both_families(
+    pod_of: Pods, path: str, value: str
+) -> None:
+    facts = NodeFacts("lin-1", ("192.0.2.1", "fd00::1"), {})
+    assert field_value(pod_of(), path, facts, ("10.0.0.9", "fd00::9")) == value
 
 
 def test_back_off_doubles_to_a_limit_and_is_forgotten_after_a_quiet_time() -> None:

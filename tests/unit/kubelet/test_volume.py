@@ -126,7 +126,7 @@ async def test_the_claim_made_for_an_ephemeral_volume_is_mounted(
         return ""
 
     config = config_of("windows")
-    source = PayloadSource(lookup, token, NodeFacts("win-1", "192.0.2.1", {}))
+    source = PayloadSource(lookup, token, NodeFacts("win-1", ("192.0.2.1",), {}))
     with pytest.raises(VolumeError, match=r"was not created for pod \S+ \(pod is not owner\)"):
         await VolumeSetup(config).ensure(pod, source)
     claim["metadata"] = {"ownerReferences": [{"uid": metadata["uid"], "controller": True}]}

@@ -10,6 +10,7 @@ from winkube.machines.underlay import (
     UnderlaySpec,
     choose_subnet,
     host_link,
+    second_address,
 )
 
 SUBNET = IPv4Network("172.30.4.0/24")
@@ -41,3 +42,8 @@ def test_host_links_of_clusters_differ_and_fit_the_kernel() -> None:
     names = {host_link(name) for name in ("a", "b", "a" * 32)}
     assert len(names) == 3
     assert all(len(name) <= 15 for name in names)
+
+
+def test_the_second_address_has_the_digits_of_the_first() -> None:
+    assert second_address("172.30.4.11") == "fd00:172:30:4::11"
+    assert second_address("10.213.0.254") == "fd00:10:213::254"

@@ -15,8 +15,8 @@ def test_the_linux_network_is_a_bridge_with_hairpin_and_port_mappings() -> None:
 
 
 def test_a_pod_gets_an_address_of_each_range() -> None:
-    both = [CIDR, IPv6Network("fd00:10:244:3::/64")]
-    bridge, _ = linux_conflist(both, Path("/data"))["plugins"]
+    six = IPv6Network("fd00:10:244:3::/64")
+    bridge, _ = linux_conflist((CIDR, six), Path("/data"))["plugins"]
     assert bridge["ipam"]["ranges"] == [
         [{"subnet": "10.244.3.0/24"}],
         [{"subnet": "fd00:10:244:3::/64"}],

@@ -1,4 +1,4 @@
-"""Pod networks: every node gets its own block of the cluster's pod CIDR, once and for ever."""
+"""Pod networks: every node gets its own block of each of the cluster's pod CIDRs, for ever."""
 
 import heapq
 import ipaddress
@@ -82,7 +82,7 @@ class NodeCidrController(Controller):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._pool = CidrPool(context.config.cluster_cidr, context.config.node_cidr_mask)
+        self._pools = [CidrPool(*each) for each in context.config.pod_ranges]
         # What each node has, also what was given and the cache may not show yet.
         self._given: dict[str, list[Network]] = {}
         self._hungry: set[str] = set()
@@ -106,23 +106,36 @@ class NodeCidrController(Controller):
         before = self._given.pop(key, [])
         if networks:
             self._given[key] = networks
-        for network in networks:
-            self._pool.occupy(network)
-        for network in before:
-            self._pool.release(network)
+        for pool in self._pools:
+            for network in networks:
+                pool.occupy(network)
+            for network in before:
+                pool.release(network)
+
+    def _take(self) -> list[Network] | None:
+        """A block of each range, or none at all."""
+        found: list[Network] = []
+        for pool in self._pools:
+            block = pool.take()
+            if block is None:
+                for taken, source in zip(found, self._pools, strict=False):
+                    source.release(taken)
+                return None
+            found.append(block)
+        return found
 
     async def reconcile(self, key: str) -> None:
         node = self._nodes.get(key)
         if node is None or is_deleting(node) or pod_cidrs(node):
             return
         if key not in self._given:
-            found = self._pool.take()
+            found = self._take()
             if found is None:
                 self._hungry.add(key)
                 message = f"Node {name_of(node)} status is now: CIDRNotAvailable"
                 self.event(node, "Normal", "CIDRNotAvailable", message)
                 return
-            self._given[key] = [found]
+            self._given[key] = found
         networks = [str(network) for network in self._given[key]]
         spec = {"podCIDR": networks[0], "podCIDRs": networks}
         await self.context.node_patches.patch(key, {"spec": spec})

@@ -169,7 +169,7 @@ def node_status(
 ) -> JsonObject:
     return {
         "addresses": [
-            {"type": "InternalIP", "address": config.node_ip},
+            *({"type": "InternalIP", "address": ip} for ip in config.node_ips),
             {"type": "Hostname", "address": config.node_name},
         ],
         "allocatable": allocatable(config, machine),

@@ -143,7 +143,7 @@ class Launcher:
         parts: Ingredients,
     ) -> Any:
         config, machine = self.tools.config, self.tools.machine()
-        ips = (config.node_ip,) if identity.is_host_network(pod) else sandbox.ips
+        ips = config.node_ips if identity.is_host_network(pod) else sandbox.ips
         namespace = identity.namespace_of(pod)
         links = pod["spec"].get("enableServiceLinks", True) is not False
         source = EnvSource(

@@ -28,9 +28,9 @@ TERMINAL: Final = frozenset({"Succeeded", "Failed"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What the node knows: its address and the time."""
+    """What the node knows: its addresses and the time."""
 
-    host_ip: str
+    host_ips: tuple[str, ...]
     now: float
 
 
@@ -55,8 +55,8 @@ def to_status(pod: JsonObject, inputs: Inputs, around: Surroundings) -> JsonObje
     status: JsonObject = {
         "phase": phase,
         "conditions": _conditions(pod, phase, init, main, inputs, around),
-        "hostIP": around.host_ip,
-        "hostIPs": [{"ip": around.host_ip}],
+        "hostIP": around.host_ips[0],
+        "hostIPs": [{"ip": ip} for ip in around.host_ips],
         "startTime": old.get("startTime") or to_rfc3339(around.now),
         "containerStatuses": main,
         "qosClass": old.get("qosClass") or qos_class(pod["spec"]),
@@ -166,7 +166,7 @@ def _initialisation(pod: JsonObject, statuses: list[JsonObject]) -> tuple[bool, 
 
 def _addresses(pod: JsonObject, inputs: Inputs, around: Surroundings) -> tuple[str, ...]:
     if identity.is_host_network(pod):
-        return (around.host_ip,) if inputs.state.sandboxes else ()
+        return around.host_ips if inputs.state.sandboxes else ()
     for sandbox in inputs.state.sandboxes:
         if sandbox.ips:
             return sandbox.ips

@@ -386,11 +386,11 @@ class PodWorker:
         return read_message(self._tools.config, self.uid, container)
 
     def _around(self) -> Surroundings:
-        return Surroundings(self._tools.config.node_ip, self._tools.clock.now())
+        return Surroundings(self._tools.config.node_ips, self._tools.clock.now())
 
     def _ips(self, sandbox: Sandbox | None) -> tuple[str, ...]:
         if identity.is_host_network(self.pod):
-            return (self._tools.config.node_ip,)
+            return self._tools.config.node_ips
         return () if sandbox is None else sandbox.ips
 
     def _probes(self) -> Prober:

@@ -207,7 +207,7 @@ class SimulatedNodes:
         if _is_stopped(node.object):
             return
         now = self._clock.now()
-        around = Surroundings(node.ip, now)
+        around = Surroundings((node.ip,), now)
         if life.deleting:
             await self._end(life, node, around)
             return

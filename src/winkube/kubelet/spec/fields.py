@@ -21,7 +21,7 @@ class NodeFacts:
     """The node's side of the downward API."""
 
     name: str
-    ip: str
+    ips: tuple[str, ...]
     allocatable: Mapping[str, Any]
 
 
@@ -38,8 +38,8 @@ def field_value(pod: JsonObject, path: str, facts: NodeFacts, ips: tuple[str, ..
         "metadata.uid": identity.uid_of(pod),
         "spec.nodeName": facts.name,
         "spec.serviceAccountName": spec.get("serviceAccountName") or "default",
-        "status.hostIP": facts.ip,
-        "status.hostIPs": facts.ip,
+        "status.hostIP": facts.ips[0],
+        "status.hostIPs": ",".join(facts.ips),
         "status.podIP": ips[0] if ips else "",
         "status.podIPs": ",".join(ips),
     }
