@@ -9,6 +9,7 @@ from typing import Final, Self
 import aiohttp
 
 from winkube.api.meta import name_of
+from winkube.api.node_address import kubelet_address
 from winkube.base.clock import Clock
 from winkube.base.types import JsonObject
 from winkube.metrics.config import MetricsConfig
@@ -20,7 +21,6 @@ _PATH: Final = "/metrics/resource"
 _DEFAULT_PORT: Final = 10250
 # A node with the most pods there can be says about a tenth of this.
 _MAX_ANSWER: Final = 4 * 1024 * 1024
-_PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
 
 
 class Kubelets:
@@ -87,8 +87,7 @@ async def _read(content: aiohttp.StreamReader) -> str:
 
 def kubelet_url(node: JsonObject) -> str | None:
     status = node.get("status") or {}
-    found = {entry["type"]: entry["address"] for entry in status.get("addresses") or ()}
-    host = next((found[kind] for kind in _PREFERRED if kind in found), "")
+    host = kubelet_address(node)
     endpoints = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
     port = endpoints.get("Port") or _DEFAULT_PORT
     if not host:

@@ -4,10 +4,11 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 
-from winkube.proxy.health import STALE_SECONDS, HealthServer
+from winkube.proxy.health import STALE_SECONDS, HealthServer, plan_health
 from winkube.proxy.service import Backend, ServicePort
 from winkube.testing.fake_clock import FakeClock
 
@@ -50,6 +51,15 @@ def web(port: int, *backends: Backend) -> dict[str, tuple[ServicePort, ...]]:
         backends=backends,
     )
     return {"default/web": (found,)}
+
+
+def test_a_backend_of_two_families_counts_once() -> None:
+    [one] = web(32000, Backend("10.244.1.2", 80, local=True))["default/web"]
+    six = (Backend("fd00:10:244:1::2", 80, local=True),)
+    other = replace(one, cluster_ip="fd00:10:96::7", backends=six)
+    count = plan_health("default/web", (one, other))
+    assert count is not None
+    assert count.endpoints == 1
 
 
 async def test_the_proxy_is_healthy_once_it_has_synced_and_until_it_is_stuck() -> None:

@@ -12,6 +12,7 @@ from winkube.base.types import JsonObject
 from winkube.kubelet.config import KubeletConfig
 from winkube.kubelet.image import default_policy, find_credentials, registry_of, with_tag
 from winkube.kubelet.node.machine import MachineFacts
+from winkube.kubelet.node.reporter import to_status_patch
 from winkube.kubelet.node.status import (
     Pressure,
     RuntimeHealth,
@@ -105,6 +106,14 @@ def test_a_node_of_two_families_reports_both_addresses(
     status = node_status(config, MACHINE, RuntimeHealth(), conditions=[], images=[])
     internal = [a["address"] for a in status["addresses"] if a["type"] == "InternalIP"]
     assert internal == ["172.30.0.11", "fd00:172:30::11"]
+
+
+def test_two_addresses_of_one_type_replace_what_the_api_has() -> None:
+    one, two = ({"type": "InternalIP", "address": ip} for ip in ("192.0.2.1", "fd00::1"))
+    name = {"type": "Hostname", "address": "lin-1"}
+    assert to_status_patch({"addresses": [one, name]}) == {"addresses": [one, name]}
+    patch = to_status_patch({"addresses": [one, two, name]})
+    assert patch == {"addresses": [one, two, name, {"$patch": "replace"}]}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from winkube.api.errors import (
     UnavailableError,
     UnexplainedError,
 )
+from winkube.api.node_address import kubelet_address, listed_addresses
 from winkube.api.simulation import is_simulated
 from winkube.apiserver.config import ApiServerConfig
 from winkube.apiserver.registry.core import get
@@ -35,7 +36,6 @@ from winkube.wire.upgrade import UpgradeError
 _DEFAULT_PORT: Final = 10250
 _MAX_WORDS: Final = 64 * 1024
 _REFUSED: Final = 400
-_PREFERRED: Final = ("InternalIP", "Hostname", "ExternalIP")
 
 
 class Kubelets:
@@ -67,10 +67,9 @@ class Kubelets:
                 "they have no logs and no processes to reach"
             )
         status = node.get("status") or {}
-        found = {entry["type"]: entry["address"] for entry in status.get("addresses") or ()}
-        host = next((found[kind] for kind in _PREFERRED if kind in found), "")
+        host = kubelet_address(node)
         if not host:
-            known = " ".join(f"{{{kind} {address}}}" for kind, address in found.items())
+            known = " ".join(f"{{{kind} {address}}}" for kind, address in listed_addresses(node))
             raise UnexplainedError(f"no preferred addresses found; known addresses: [{known}]")
         endpoints = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
         port = int(endpoints.get("Port") or _DEFAULT_PORT)

@@ -144,7 +144,7 @@ class NodeReporter:
         self.node = await self._client.patch(
             NODES,
             self._config.node_name,
-            {"status": status},
+            {"status": to_status_patch(status)},
             subresource="status",
             patch_type=PatchType.STRATEGIC,
         )
@@ -217,6 +217,14 @@ def read_pressure(config: KubeletConfig) -> Pressure:
         memory=available < EVICTION_MEMORY[config.os],
         disk=free_disk(config.root_dir) < MIN_FREE_DISK,
     )
+
+
+def to_status_patch(status: JsonObject) -> JsonObject:
+    """Addresses are merged by type: two of one type have to take the place of what is there."""
+    addresses = status["addresses"]
+    if len({address["type"] for address in addresses}) == len(addresses):
+        return status
+    return {**status, "addresses": [*addresses, {"$patch": "replace"}]}
 
 
 def _facts(status: JsonObject) -> JsonObject:
