@@ -300,6 +300,7 @@ def _hns(state: ClusterState, node: NodeSpec) -> NoReturn:
         state_dir=paths.state / "hns",
         version=find_personality(node.windows_version).hns_version,
         management_ip=state.node_ip(node.name),
+        second_ip=state.second_ip(node.name),
         uplink=UPLINK,
         netns_prefix=f"{netns_name(state.spec.name, node.name)}-",
     )

@@ -1,4 +1,4 @@
-"""The policies win-bridge puts on an endpoint: those of the configuration, and those it derives.
+"""The policies a plugin puts on an endpoint: those of the configuration, and those it derives.
 
 A helper appends a policy of its own unless the same fact already stands in one of the same type
 (containernetworking/plugins: pkg/hns/netconf_windows.go). Inside a policy keys are taken literally.
@@ -10,6 +10,7 @@ from typing import Any
 from winkube.wire import cni
 from winkube.wire.cni import Json
 
+_NAT_IPV6 = 2
 _PROTOCOLS = {"tcp": 6, "udp": 17, "icmpv4": 1, "igmp": 2, "icmpv6": 58}
 
 
@@ -68,3 +69,12 @@ def add_port_mappings(policies: list[Json], mappings: Iterable[object], *, v2: b
             policies.append({"Type": "PortMapping", "Settings": settings})
         else:
             policies.append({"Type": "NAT", "Protocol": row["protocol"], **ports})
+
+
+def add_ipv6_twins(policies: list[Json]) -> None:
+    """A host port of the other family beside each that is not of one address of the host."""
+    policies += [
+        {**policy, "Settings": {**policy["Settings"], "Flags": _NAT_IPV6}}
+        for policy in policies
+        if policy.get("Type") == "PortMapping" and not policy["Settings"].get("VIP")
+    ]

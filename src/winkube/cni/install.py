@@ -6,7 +6,11 @@ from typing import Final
 
 import winkube
 
-PLUGINS: Final = {"win-bridge": "win_bridge", "host-local": "host_local"}
+PLUGINS: Final = {
+    "win-bridge": "win_bridge",
+    "sdnbridge": "sdn_bridge",
+    "host-local": "host_local",
+}
 # No site packages, no environment, no user folder: half the start-up time of an interpreter.
 _FLAGS: Final = "-SEI"
 _SHEBANG_LIMIT: Final = 250

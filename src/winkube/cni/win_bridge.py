@@ -68,6 +68,15 @@ class Plan:
         if self.conf.get("loopbackDSR") and self.ip and _supports_dsr(self.client):
             endpoint_policy.add_loopback_dsr(self.policies, str(self.ip), v2=self.v2)
 
+    def addresses(self) -> Json:
+        """The part of the endpoint's document that says them; HNS chooses where it is empty."""
+        if self.ip is None:
+            return {}
+        return {
+            "IpConfigurations": [{"IpAddress": str(self.ip)}],
+            "Routes": [{"NextHop": self.gateway, "DestinationPrefix": "0.0.0.0/0"}],
+        }
+
     def release_address(self) -> None:
         if (self.conf.get("ipam") or {}).get("type"):
             delegate(self.call, "DEL")
@@ -117,7 +126,7 @@ def _supports_dsr(client: HnsClient) -> bool:
     return nine <= version < (10, 0) or version >= ten
 
 
-def _client(call: Call) -> HnsClient:
+def connect(call: Call) -> HnsClient:
     socket = call.environ.get("WINKUBE_HNS_SOCKET")
     if not socket:
         raise CniError(cni.INVALID_ENVIRONMENT, "WINKUBE_HNS_SOCKET is not set")
@@ -125,7 +134,7 @@ def _client(call: Call) -> HnsClient:
 
 
 def add(call: Call) -> Json:
-    with _client(call) as client:
+    with connect(call) as client:
         plan = Plan(call, client)
         try:
             return _add_v2(plan) if plan.v2 else win_bridge_v1.add(plan)
@@ -135,6 +144,16 @@ def add(call: Call) -> Json:
 
 
 def _add_v2(plan: Plan) -> Json:
+    endpoint = ensure_endpoint(plan)
+    configuration = endpoint["IpConfigurations"][0]
+    address, prefix = configuration["IpAddress"], configuration["PrefixLength"]
+    routes = endpoint.get("Routes") or []
+    gateway = routes[0]["NextHop"] if routes else ""
+    return plan.result(plan.endpoint_name, endpoint["MacAddress"], f"{address}/{prefix}", gateway)
+
+
+def ensure_endpoint(plan: Plan) -> Json:
+    """The pod's endpoint in its namespace: the one that is there, or a new one."""
     network = _network(plan)
     endpoint = _existing(plan, network)
     created = endpoint is None
@@ -151,11 +170,7 @@ def _add_v2(plan: Plan) -> Json:
             f"error while AddHcnEndpoint({plan.endpoint_name},{network['ID']},{plan.call.netns}): "
             f"failed to Add endpoint to namespace: {error}",
         ) from error
-    address = endpoint["IpConfigurations"][0]["IpAddress"]
-    prefix = network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"].rpartition("/")[2]
-    routes = endpoint.get("Routes") or []
-    gateway = routes[0]["NextHop"] if routes else ""
-    return plan.result(plan.endpoint_name, endpoint["MacAddress"], f"{address}/{prefix}", gateway)
+    return endpoint
 
 
 def _network(plan: Plan) -> Json:
@@ -192,9 +207,7 @@ def _create(plan: Plan, network: Json) -> Json:
         },
         "Policies": plan.policies,
     }
-    if plan.ip is not None:
-        document["IpConfigurations"] = [{"IpAddress": str(plan.ip)}]
-        document["Routes"] = [{"NextHop": plan.gateway, "DestinationPrefix": "0.0.0.0/0"}]
+    document |= plan.addresses()
     try:
         return plan.client.create("Endpoint", document)
     except HnsError as error:
@@ -215,7 +228,7 @@ def _enter_namespace(plan: Plan, endpoint: Json) -> None:
 
 
 def delete(call: Call) -> None:
-    with _client(call) as client:
+    with connect(call) as client:
         plan = Plan(call, client)
         plan.release_address()
         if not plan.v2:

@@ -1,12 +1,21 @@
 """Reading documents the way HNS does: keys without regard to case, numbers also as strings."""
 
 from collections.abc import Iterable, Mapping
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
+from ipaddress import (
+    AddressValueError,
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    NetmaskValueError,
+)
 from typing import Any, Final
 
 from winkube.base.types import JsonObject
 from winkube.hns.errors import Code, HnsError
 
+Address = IPv4Address | IPv6Address
+Prefix = IPv4Network | IPv6Network
 PRIVATE: Final = "_"  # what the service keeps beside a document and never shows
 _EPOCH_SHIFT: Final = 11_644_473_600  # seconds from 1601, where Windows time begins, to 1970
 
@@ -65,6 +74,32 @@ def parse_ip(text: object, code: Code = Code.INVALID_IP) -> IPv4Address:
         return IPv4Address(text.split("/")[0].strip())
     except AddressValueError:
         raise HnsError(code) from None
+
+
+def parse_address(text: object, *, dual: bool, code: Code = Code.INVALID_IP) -> Address:
+    """An address of either family, where the host has both."""
+    if not dual or not isinstance(text, str) or ":" not in text:
+        return parse_ip(text, code)
+    try:
+        return IPv6Address(_without_zone(text.split("/")[0].strip()))
+    except ValueError:
+        raise HnsError(code) from None
+
+
+def parse_subnet(text: object, *, dual: bool, code: Code = Code.INVALID_PREFIX) -> Prefix:
+    if not dual or not isinstance(text, str) or ":" not in text:
+        return parse_prefix(text, code)
+    try:
+        return IPv6Network(_without_zone(text.strip()), strict=False)
+    except ValueError:
+        raise HnsError(code) from None
+
+
+def _without_zone(text: str) -> str:
+    """A zone may hold any character, and addresses become parts of commands."""
+    if "%" in text:
+        raise ValueError(text)
+    return text
 
 
 def parse_prefix(text: object, code: Code = Code.INVALID_PREFIX) -> IPv4Network:

@@ -6,28 +6,28 @@ compartment) or to the host's compartment, never to both; a remote one to nothin
 
 import re
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from winkube.base.types import JsonObject
-from winkube.facts.hns import Feature
 from winkube.hns import policy
 from winkube.hns.acl import plan_acls
-from winkube.hns.dataplane.rules import rules_for_endpoint
+from winkube.hns.address import plan_configurations, subnet_routes
+from winkube.hns.dataplane.rules import merge, rules_for_endpoint, rules_for_second
 from winkube.hns.dataplane.types import HostPort, Port, Route, Rules
 from winkube.hns.document import (
     PRIVATE,
     fold_keys,
     list_of,
     number_of,
-    parse_ip,
-    parse_prefix,
+    parse_address,
+    parse_subnet,
     public,
     text_of,
 )
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.guid import guid_or_new, parse_guid, short
-from winkube.hns.registry import ENDPOINT, NETWORK, Registry
+from winkube.hns.registry import ENDPOINT, NETWORK, FrontendKey, Registry, frontend_key
 
 CREATED, ATTACHED = 1, 2
 REMOTE: Final = 1
@@ -53,8 +53,13 @@ _BAD: Final = Code.INVALID_ENDPOINT
 EndpointListener = Callable[[JsonObject], None]
 
 
-def address_of(endpoint: JsonObject) -> str:
-    return str(endpoint["IpConfigurations"][0]["IpAddress"])
+def addresses_of(endpoint: JsonObject) -> list[str]:
+    return [str(row["IpAddress"]) for row in endpoint["IpConfigurations"]]
+
+
+def address_of(endpoint: JsonObject, *, ipv6: bool = False) -> str | None:
+    """The endpoint's address of a family, if it has one."""
+    return next((ip for ip in addresses_of(endpoint) if (":" in ip) == ipv6), None)
 
 
 def is_remote(endpoint: JsonObject) -> bool:
@@ -93,7 +98,8 @@ class Endpoints:
         document = self._normalise(wanted, endpoint_id, network)
         self._reserve_ports(document)
         self._registry.put(ENDPOINT, document)
-        self._registry.addresses[network["ID"], address_of(document)] = endpoint_id
+        for address in addresses_of(document):
+            self._registry.addresses[network["ID"], address] = endpoint_id
         return public(document)
 
     def view(self, document: JsonObject) -> JsonObject:
@@ -106,7 +112,8 @@ class Endpoints:
         if is_attached(document):
             document = self.detach(guid)
         self._registry.remove(ENDPOINT, guid)
-        self._registry.addresses.pop((document["HostComputeNetwork"], address_of(document)), None)
+        for address in addresses_of(document):
+            self._registry.addresses.pop((document["HostComputeNetwork"], address), None)
         self._release_ports(document)
 
     def modify(self, guid: str, request: object) -> JsonObject:
@@ -192,12 +199,13 @@ class Endpoints:
     # -- what the dataplane is told --------------------------------------------------------------
 
     def port(self, document: JsonObject) -> Port:
-        config = document["IpConfigurations"][0]
+        address, second = _with_lengths(document)
         return Port(
             link=link_of(document),
             bridge=bridge_link(document["HostComputeNetwork"]),
             netns=document[PRIVATE]["netns"],
-            address=f"{config['IpAddress']}/{config['PrefixLength']}",
+            address=address,
+            second=second,
             mac=document["MacAddress"].replace("-", ":").lower(),
             routes=tuple(
                 Route(row["DestinationPrefix"], row["NextHop"]) for row in document["Routes"]
@@ -207,23 +215,26 @@ class Endpoints:
         )
 
     def host_port(self, document: JsonObject) -> HostPort:
-        config = document["IpConfigurations"][0]
-        return HostPort(
-            bridge=bridge_link(document["HostComputeNetwork"]),
-            address=f"{config['IpAddress']}/{config['PrefixLength']}",
-        )
+        address, second = _with_lengths(document)
+        return HostPort(bridge_link(document["HostComputeNetwork"]), address, second)
 
     def rules(self, document: JsonObject) -> Rules:
         if "netns" not in document[PRIVATE]:
             return Rules()
-        return rules_for_endpoint(
-            IPv4Address(address_of(document)),
-            policy.plan_outbound_nat(document["Policies"]),
-            policy.plan_port_mappings(document["Policies"]),
-            plan_acls(document["Policies"]),
-            policy.plan_encapsulated(document["Policies"]),
+        policies = document["Policies"]
+        mappings, acls = policy.plan_port_mappings(policies), plan_acls(policies)
+        first = rules_for_endpoint(
+            IPv4Address(addresses_of(document)[0]),
+            policy.plan_outbound_nat(policies),
+            mappings,
+            acls,
+            policy.plan_encapsulated(policies),
             self._registry.config,
         )
+        second = address_of(document, ipv6=True)
+        if second is None:
+            return first
+        return merge([first, rules_for_second(IPv6Address(second), mappings, acls)])
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -235,12 +246,12 @@ class Endpoints:
         remote = bool(document["Flags"] & REMOTE)
         document["Policies"] = self._check_policies(list_of(wanted, "Policies", _BAD))
         document["Dns"] = wanted.get("Dns") or dict(network["Dns"])
-        address, subnet = self._address(wanted, network, remote=remote)
-        length = subnet.prefixlen if subnet else 32
-        document["IpConfigurations"] = [{"IpAddress": str(address), "PrefixLength": length}]
-        given = [_route(row) for row in list_of(wanted, "Routes", _BAD)]
+        addresses = plan_configurations(self._registry, wanted, network, remote=remote)
+        document["IpConfigurations"] = addresses
+        dual = self._registry.config.dual
+        given = [_route(row, dual=dual) for row in list_of(wanted, "Routes", _BAD)]
         inherit = "Routes" not in wanted and not remote
-        document["Routes"] = _subnet_routes(network, address) if inherit else given
+        document["Routes"] = subnet_routes(network, addresses) if inherit else given
         document["MacAddress"] = self._mac(wanted, network)
         return document
 
@@ -253,54 +264,6 @@ class Endpoints:
         policy.plan_mtu(checked)
         policy.plan_bandwidth(checked)
         return checked
-
-    def _address(
-        self, wanted: JsonObject, network: JsonObject, *, remote: bool
-    ) -> tuple[IPv4Address, IPv4Network | None]:
-        subnets = [
-            (IPv4Network(row["IpAddressPrefix"]), row)
-            for ipam in network["Ipams"]
-            for row in ipam["Subnets"]
-        ]
-        given = list_of(wanted, "IpConfigurations", Code.INVALID_IP)
-        if len(given) > 1:  # a second address is IPv6's, which this dataplane does not have
-            raise HnsError(Code.REQUEST_UNSUPPORTED)
-        if not given:
-            if remote:
-                raise HnsError(Code.INVALID_IP)
-            return self._next_address(network, subnets)
-        row = fold_keys(given[0], ("IpAddress", "PrefixLength", "IpSubnetId"), Code.INVALID_IP)
-        address = parse_ip(row.get("IpAddress"))
-        if (network["ID"], str(address)) in self._registry.addresses:
-            raise HnsError(Code.OBJECT_ALREADY_EXISTS)
-        prefix = next((prefix for prefix, _ in subnets if address in prefix), None)
-        if remote:
-            return address, prefix
-        if prefix is None:
-            raise HnsError(Code.INVALID_IP if subnets else Code.SUBNET_NOT_FOUND)
-        self._refuse_reserved(address, subnets)
-        return address, prefix
-
-    def _refuse_reserved(
-        self, address: IPv4Address, subnets: list[tuple[IPv4Network, JsonObject]]
-    ) -> None:
-        strict = self._registry.supports(Feature.RESERVED_ADDRESSES)
-        if address in _gateways(subnets):
-            raise HnsError(Code.ADDR_INVALID_OR_RESERVED if strict else Code.INVALID_IP)
-        edges = {edge for prefix, _ in subnets for edge in (prefix[0], prefix[-1])}
-        if strict and address in edges:
-            raise HnsError(Code.ADDR_INVALID_OR_RESERVED)
-
-    def _next_address(
-        self, network: JsonObject, subnets: list[tuple[IPv4Network, JsonObject]]
-    ) -> tuple[IPv4Address, IPv4Network]:
-        reserved = _gateways(subnets)
-        for prefix, _ in subnets:
-            for address in prefix.hosts():
-                taken = (network["ID"], str(address)) in self._registry.addresses
-                if address not in reserved and not taken:
-                    return address, prefix
-        raise HnsError(Code.SUBNET_NOT_FOUND if not subnets else Code.INVALID_IP)
 
     def _mac(self, wanted: JsonObject, network: JsonObject) -> str:
         given = text_of(wanted, "MacAddress", _BAD)
@@ -331,37 +294,24 @@ class Endpoints:
     def restore(self) -> Iterator[JsonObject]:
         """Rebuild the indexes from the documents read at start."""
         for document in self._registry.all(ENDPOINT):
-            key = (document["HostComputeNetwork"], address_of(document))
-            self._registry.addresses[key] = document["ID"]
+            for address in addresses_of(document):
+                key = (document["HostComputeNetwork"], address)
+                self._registry.addresses[key] = document["ID"]
             self._reserve_ports(document)
             yield document
 
 
-def _port_keys(document: JsonObject) -> list[tuple[str, int, int]]:
+def _with_lengths(document: JsonObject) -> tuple[str, str]:
+    """Its addresses as a card gets them; the second is empty where there is none."""
+    rows = [f"{row['IpAddress']}/{row['PrefixLength']}" for row in document["IpConfigurations"]]
+    return (rows[0], rows[1]) if len(rows) > 1 else (rows[0], "")
+
+
+def _port_keys(document: JsonObject) -> list[FrontendKey]:
     return [
-        (mapping.vip, mapping.protocol, mapping.external_port)
+        frontend_key(mapping.vip, mapping.protocol, mapping.external_port, ipv6=mapping.ipv6)
         for mapping in policy.plan_port_mappings(document["Policies"])
     ]
-
-
-def _subnet_routes(network: JsonObject, address: IPv4Address) -> list[JsonObject]:
-    """What an endpoint gets that names no route: those of its subnet."""
-    return [
-        dict(route)
-        for ipam in network["Ipams"]
-        for row in ipam["Subnets"]
-        for route in row["Routes"]
-        if address in IPv4Network(row["IpAddressPrefix"]) and route["NextHop"]
-    ]
-
-
-def _gateways(subnets: list[tuple[IPv4Network, JsonObject]]) -> set[IPv4Address]:
-    return {
-        IPv4Address(route["NextHop"])
-        for _, row in subnets
-        for route in row["Routes"]
-        if route["NextHop"]
-    }
 
 
 def _mac_number(text: str) -> int:
@@ -370,10 +320,10 @@ def _mac_number(text: str) -> int:
     return int(text.replace("-", "").replace(":", ""), 16)
 
 
-def _route(row: object) -> JsonObject:
+def _route(row: object, *, dual: bool) -> JsonObject:
     route = fold_keys(row, ("NextHop", "DestinationPrefix", "Metric"), _BAD)
     return {
-        "NextHop": str(parse_ip(route.get("NextHop"))),
-        "DestinationPrefix": str(parse_prefix(route.get("DestinationPrefix"))),
+        "NextHop": str(parse_address(route.get("NextHop"), dual=dual)),
+        "DestinationPrefix": str(parse_subnet(route.get("DestinationPrefix"), dual=dual)),
         "Metric": number_of(route.get("Metric"), {}, _BAD),
     }

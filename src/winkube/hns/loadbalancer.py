@@ -6,12 +6,12 @@ from winkube.base.types import JsonObject
 from winkube.facts.hns import Feature
 from winkube.hns.dataplane.rules import Frontend, merge, rules_for_frontend
 from winkube.hns.dataplane.types import Rules
-from winkube.hns.document import fold_keys, list_of, number_of, parse_ip, public
+from winkube.hns.document import fold_keys, list_of, number_of, parse_address, parse_ip, public
 from winkube.hns.endpoint import Endpoints, address_of, is_attached, is_remote
 from winkube.hns.errors import Code, HnsError
 from winkube.hns.guid import guid_or_new, parse_guid
 from winkube.hns.policy import SCTP, TCP, UDP, parse_port
-from winkube.hns.registry import BALANCER, ENDPOINT, NETWORK, Registry
+from winkube.hns.registry import BALANCER, ENDPOINT, NETWORK, FrontendKey, Registry, frontend_key
 
 FLAGS: Final = {"None": 0, "EnableDirectServerReturn": 1, "EnableIPv6": 2}
 PORT_FLAGS: Final = {
@@ -40,13 +40,13 @@ KEYS: Final = (
 _PORT_KEYS: Final = ("Protocol", "InternalPort", "ExternalPort", "DistributionType", "Flags")
 DSR, IPV6 = 1, 2
 _BAD: Final = Code.INVALID_POLICY
-FrontendKey = tuple[str, int, int]
 
 
 def frontends_of(document: JsonObject) -> list[FrontendKey]:
     """What must be unique among all load balancers and port mappings of a host."""
+    ipv6 = bool(document["Flags"] & IPV6)
     return [
-        (vip, mapping["Protocol"], mapping["ExternalPort"])
+        frontend_key(vip, mapping["Protocol"], mapping["ExternalPort"], ipv6=ipv6)
         for vip in document["FrontendVIPs"] or [""]
         for mapping in document["PortMappings"]
     ]
@@ -102,15 +102,17 @@ class LoadBalancers:
         return rules
 
     def rules(self, document: JsonObject) -> Rules:
+        ipv6 = bool(document["Flags"] & IPV6)
         backends = [
-            address_of(endpoint)
+            address
             for guid in document["HostComputeEndpoints"]
             if (endpoint := self._registry.find(ENDPOINT, guid)) is not None
+            if (address := address_of(endpoint, ipv6=ipv6)) is not None
         ]
         affinity = self._registry.supports(Feature.SESSION_AFFINITY)
         return merge(
             rules_for_frontend(
-                Frontend(vip, mapping["Protocol"], mapping["ExternalPort"]),
+                Frontend(vip, mapping["Protocol"], mapping["ExternalPort"], ipv6),
                 [(address, mapping["InternalPort"]) for address in backends],
                 distribution=mapping["DistributionType"] if affinity else 0,
                 dsr=bool(document["Flags"] & DSR),
@@ -130,7 +132,9 @@ class LoadBalancers:
         document["Flags"] = self._flags(wanted)
         document["HostComputeEndpoints"] = self._backends(wanted)
         document["FrontendVIPs"] = [
-            str(parse_ip(vip)) for vip in list_of(wanted, "FrontendVIPs", Code.INVALID_IP) if vip
+            _vip(vip, ipv6=bool(document["Flags"] & IPV6))
+            for vip in list_of(wanted, "FrontendVIPs", Code.INVALID_IP)
+            if vip
         ]
         source = wanted.get("SourceVIP") or ""
         document["SourceVIP"] = str(parse_ip(source)) if source else ""
@@ -147,7 +151,7 @@ class LoadBalancers:
         flags = number_of(wanted.get("Flags"), FLAGS, _BAD)
         if flags & DSR and not self._registry.supports(Feature.DSR):
             raise HnsError(Code.REQUEST_UNSUPPORTED)
-        if flags & IPV6:  # no dataplane here carries IPv6
+        if flags & IPV6 and not self._registry.config.dual:
             raise HnsError(Code.REQUEST_UNSUPPORTED)
         return flags
 
@@ -180,6 +184,14 @@ class LoadBalancers:
             if guid in document["HostComputeEndpoints"]:
                 left = [one for one in document["HostComputeEndpoints"] if one != guid]
                 self._commit({**document, "HostComputeEndpoints": left})
+
+
+def _vip(text: object, *, ipv6: bool) -> str:
+    """A virtual address has to be of the load balancer's family."""
+    address = parse_address(text, dual=ipv6)
+    if (address.version == 6) != ipv6:
+        raise HnsError(Code.INVALID_IP)
+    return str(address)
 
 
 def _takes_ports(document: JsonObject) -> bool:

@@ -1,7 +1,6 @@
 """Networks: switches with subnets. The dataplane here builds L2Bridge and L2Tunnel."""
 
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import ip_network
 from typing import Final
 
 from winkube.base.types import JsonObject
@@ -10,11 +9,12 @@ from winkube.hns import policy
 from winkube.hns.dataplane.types import Bridge
 from winkube.hns.document import (
     PRIVATE,
+    Prefix,
     fold_keys,
     list_of,
     number_of,
-    parse_ip,
-    parse_prefix,
+    parse_address,
+    parse_subnet,
     public,
     text_of,
 )
@@ -61,25 +61,10 @@ KEYS: Final = (
 _MAC_STEP: Final = 0x1000  # addresses in a network's pool
 
 
-@dataclass(frozen=True, slots=True)
-class Subnet:
-    prefix: IPv4Network
-    gateway: IPv4Address | None
-
-
-def subnets_of(network: JsonObject) -> list[Subnet]:
+def subnets_of(network: JsonObject) -> list[Prefix]:
     return [
-        Subnet(IPv4Network(row["IpAddressPrefix"]), _gateway_of(row))
-        for ipam in network["Ipams"]
-        for row in ipam["Subnets"]
+        ip_network(row["IpAddressPrefix"]) for ipam in network["Ipams"] for row in ipam["Subnets"]
     ]
-
-
-def _gateway_of(subnet: JsonObject) -> IPv4Address | None:
-    for route in subnet.get("Routes", []):
-        if route["DestinationPrefix"] == "0.0.0.0/0" and route["NextHop"]:
-            return IPv4Address(route["NextHop"])
-    return None
 
 
 def bridge_of(network: JsonObject) -> Bridge:
@@ -202,7 +187,9 @@ class Networks:
         ipam = fold_keys(row, ("Type", "Subnets"), Code.INVALID_NETWORK)
         if str(ipam.get("Type") or "Static").casefold() != "static":
             raise HnsError(Code.REQUEST_UNSUPPORTED)
-        return {"Type": "Static", "Subnets": [_subnet(s) for s in list_of(ipam, "Subnets", _BAD)]}
+        dual = self._registry.config.dual
+        subnets = [_subnet(each, dual=dual) for each in list_of(ipam, "Subnets", _BAD)]
+        return {"Type": "Static", "Subnets": subnets}
 
     def _mac_pool(self, wanted: JsonObject) -> JsonObject:
         pool = fold_keys(wanted.get("MacPool") or {}, ("Ranges",), Code.INVALID_NETWORK)
@@ -223,7 +210,8 @@ class Networks:
         mine = subnets_of(document)
         for other in self._registry.all(NETWORK):
             theirs = subnets_of(other)
-            if any(a.prefix.overlaps(b.prefix) for a in mine for b in theirs):
+            pairs = [(a, b) for a in mine for b in theirs if a.version == b.version]
+            if any(a.overlaps(b) for a, b in pairs):
                 same = other["Name"] == document["Name"]
                 raise HnsError(Code.NETWORK_ALREADY_EXISTS if same else Code.INVALID_SUBNET)
 
@@ -231,20 +219,20 @@ class Networks:
 _BAD: Final = Code.INVALID_NETWORK
 
 
-def _subnet(row: object) -> JsonObject:
+def _subnet(row: object, *, dual: bool) -> JsonObject:
     keys = ("ID", "IpAddressPrefix", "Policies", "Routes", "IpSubnets", "Flags")
     subnet = fold_keys(row, keys, Code.INVALID_NETWORK)
-    prefix = parse_prefix(subnet.get("IpAddressPrefix"))
+    prefix = parse_subnet(subnet.get("IpAddressPrefix"), dual=dual)
     routes = []
     for item in list_of(subnet, "Routes", _BAD):
         route = fold_keys(item, ("NextHop", "DestinationPrefix", "Metric"), Code.INVALID_NETWORK)
         next_hop = route.get("NextHop") or ""
-        if next_hop and parse_ip(next_hop) not in prefix:
+        if next_hop and parse_address(next_hop, dual=dual) not in prefix:
             raise HnsError(Code.INVALID_IP)
         routes.append(
             {
                 "NextHop": next_hop,
-                "DestinationPrefix": str(parse_prefix(route.get("DestinationPrefix"))),
+                "DestinationPrefix": str(parse_subnet(route.get("DestinationPrefix"), dual=dual)),
                 "Metric": number_of(route.get("Metric"), {}, Code.INVALID_NETWORK),
             }
         )

@@ -145,12 +145,17 @@ def plan_encapsulated(policies: Iterable[JsonObject]) -> tuple[str, ...]:
     )
 
 
+NAT_FLAGS: Final = {"None": 0, "LocalRoutedVip": 1, "IPv6": 2}
+NAT_IPV6: Final = NAT_FLAGS["IPv6"]
+
+
 @dataclass(frozen=True, slots=True)
 class PortMapping:
     protocol: int
     internal_port: int
     external_port: int
     vip: str
+    ipv6: bool = False
 
 
 def parse_port(value: object, code: Code) -> int:
@@ -169,6 +174,7 @@ def plan_port_mappings(policies: Iterable[JsonObject]) -> tuple[PortMapping, ...
         if protocol not in (TCP, UDP, SCTP):
             raise HnsError(Code.MAPPING_NOT_SUPPORTED)
         vip = settings.get("VIP") or ""
+        ipv6 = bool(number_of(settings.get("Flags"), NAT_FLAGS, Code.INVALID_POLICY) & NAT_IPV6)
         unspecified = vip in ("", "0.0.0.0")
         mappings.append(
             PortMapping(
@@ -176,6 +182,7 @@ def plan_port_mappings(policies: Iterable[JsonObject]) -> tuple[PortMapping, ...
                 parse_port(settings.get("InternalPort"), Code.INVALID_INTERNAL_PORT),
                 parse_port(settings.get("ExternalPort"), Code.INVALID_POLICY),
                 "" if unspecified else str(parse_ip(vip)),
+                ipv6,
             )
         )
     return tuple(mappings)

@@ -21,6 +21,14 @@ KINDS: Final = (NETWORK, ENDPOINT, NAMESPACE, BALANCER, ROUTE)
 _ABSENT: Final = {NETWORK: Code.NETWORK_NOT_FOUND, ENDPOINT: Code.ENDPOINT_NOT_FOUND}
 
 
+FrontendKey = tuple[str, int, int]
+
+
+def frontend_key(vip: str, protocol: int, port: int, *, ipv6: bool) -> FrontendKey:
+    """What must be unique on a host; each family has "every address of the node" of its own."""
+    return vip or ("::" if ipv6 else ""), protocol, port
+
+
 class Registry:
     def __init__(
         self, config: HnsConfig, store: MemoryStore, dataplane: Dataplane, clock: Clock
@@ -29,7 +37,7 @@ class Registry:
         self._store = store
         self._documents: dict[str, dict[str, JsonObject]] = {kind: {} for kind in KINDS}
         self.addresses: dict[tuple[str, str], str] = {}  # (network, IP) to endpoint
-        self.frontends: dict[tuple[str, int, int], str] = {}  # (VIP, protocol, port) to its owner
+        self.frontends: dict[FrontendKey, str] = {}  # (VIP, protocol, port) to its owner
 
     def load(self) -> None:
         for kind in KINDS:

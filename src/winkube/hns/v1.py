@@ -14,6 +14,7 @@ from winkube.hns.errors import Code, HnsError
 from winkube.hns.loadbalancer import PROTOCOLS
 
 DEFAULT: Final = "0.0.0.0/0"
+DEFAULT_V6: Final = "::/0"
 UNSPECIFIED: Final = "0.0.0.0"
 _NETWORK_KEYS: Final = (
     "ID Name Type NetworkAdapterName SourceMac Policies MacPools Subnets DNSSuffix DNSServerList "
@@ -89,8 +90,8 @@ def _subnet_from_v1(row: object) -> JsonObject:
     return {"IpAddressPrefix": prefix, "Routes": routes, "Policies": policies}
 
 
-def _gateway(routes: list[JsonObject]) -> str:
-    return next((row["NextHop"] for row in routes if row["DestinationPrefix"] == DEFAULT), "")
+def _gateway(routes: list[JsonObject], everywhere: str = DEFAULT) -> str:
+    return next((row["NextHop"] for row in routes if row["DestinationPrefix"] == everywhere), "")
 
 
 def network_to_v1(shown: JsonObject, endpoints: int) -> JsonObject:
@@ -112,7 +113,7 @@ def network_to_v1(shown: JsonObject, endpoints: int) -> JsonObject:
         "Subnets": [
             {
                 "AddressPrefix": row["IpAddressPrefix"],
-                "GatewayAddress": _gateway(row["Routes"]),
+                "GatewayAddress": _gateway(row["Routes"]) or _gateway(row["Routes"], DEFAULT_V6),
                 "Policies": [policy.to_v1(item) for item in row["Policies"]],
             }
             for ipam in shown["Ipams"]
@@ -176,7 +177,6 @@ def endpoint_from_v1(body: object, network_id: str) -> JsonObject:
 
 
 def endpoint_to_v1(document: JsonObject, network_name: str, containers: list[str]) -> JsonObject:
-    config = document["IpConfigurations"][0]
     overhead = policy.settings_of(document["Policies"], "EncapOverhead")
     namespace = document["HostComputeNamespace"]
     flat = {
@@ -186,8 +186,7 @@ def endpoint_to_v1(document: JsonObject, network_name: str, containers: list[str
         "VirtualNetworkName": network_name,
         "Policies": [policy.to_v1(p) for p in document["Policies"] if p["Type"] != "EncapOverhead"],
         "MacAddress": document["MacAddress"],
-        "IPAddress": config["IpAddress"],
-        "PrefixLength": config["PrefixLength"],
+        **_addresses_to_v1(document),
         **_dns_to_v1(document["Dns"]),
         "DNSDomain": document["Dns"].get("Domain", ""),
         "GatewayAddress": _gateway(document["Routes"]),
@@ -202,6 +201,18 @@ def endpoint_to_v1(document: JsonObject, network_name: str, containers: list[str
         "Version": document["Version"],
     }
     return {**flat, "Namespace": {"ID": namespace}} if namespace else flat
+
+
+def _addresses_to_v1(document: JsonObject) -> JsonObject:
+    """Flat fields have a name for each family."""
+    flat: JsonObject = {}
+    for row in document["IpConfigurations"]:
+        if ":" not in row["IpAddress"]:
+            flat |= {"IPAddress": row["IpAddress"], "PrefixLength": row["PrefixLength"]}
+            continue
+        flat |= {"IPv6Address": row["IpAddress"], "IPv6PrefixLength": row["PrefixLength"]}
+        flat["GatewayAddressV6"] = _gateway(document["Routes"], DEFAULT_V6)
+    return flat
 
 
 def endpoint_reference(text: object) -> str:

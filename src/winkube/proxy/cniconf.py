@@ -58,6 +58,30 @@ def windows_conf(
     }
 
 
+def windows_dual_conf(
+    network: str,
+    pod_cidrs: Iterable[Network],
+    dns: JsonObject,
+    policies: list[JsonObject],
+    data_dir: Path,
+) -> JsonObject:
+    """For pods with an address of each family, which win-bridge does not give."""
+    ranges = [
+        [{"subnet": str(cidr), "rangeStart": str(cidr[3]), "gateway": str(cidr[2])}]
+        for cidr in pod_cidrs
+    ]
+    return {
+        "cniVersion": CNI_VERSION,
+        "name": network,
+        "type": "sdnbridge",
+        "capabilities": {"dns": True, "portMappings": True},
+        "optionalFlags": {"enableDualStack": True},
+        "dns": dns,
+        "ipam": {"type": "host-local", "dataDir": str(data_dir), "ranges": ranges},
+        "AdditionalArgs": [{"name": "EndpointPolicy", "value": policy} for policy in policies],
+    }
+
+
 def write_conf(directory: Path, name: str, document: dict[str, Any]) -> bool:
     """Write atomically; False when the very same text was there already."""
     path = directory / name

@@ -25,3 +25,8 @@ async def find_network(hns: Hns, wanted: str) -> JsonObject | None:
 def same_id(one: str, other: str) -> bool:
     """GUIDs are compared without case by every client."""
     return one.lower() == other.lower()
+
+
+async def read_version(hns: Hns) -> tuple[int, int]:
+    version = await hns.v1("GET", "/globals/version")
+    return int(version["Major"]), int(version["Minor"])

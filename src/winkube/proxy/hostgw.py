@@ -8,8 +8,8 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +20,11 @@ from winkube.base.types import JsonObject
 from winkube.client.informer import Informer
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
+from winkube.facts.hns import Feature, supports
 from winkube.hns.aclient import AsyncHnsClient
 from winkube.proxy.errors import ConfigError
-from winkube.proxy.family import IPV4, Family, Network, by_family
+from winkube.proxy.family import IPV4, IPV6, Family, Network, by_family
+from winkube.proxy.hnsapi import read_version
 from winkube.proxy.linux_network import ensure_linux_network
 from winkube.proxy.route import NodeRoutes, pod_range
 from winkube.proxy.windows_network import WindowsNetwork, ensure_windows_network
@@ -114,6 +116,8 @@ class HostGateway:
             cluster_domain=config.cluster_domain,
         )
         async with AsyncHnsClient(config.hns_socket) as hns:
+            if IPV6 in ranges and supports(await read_version(hns), Feature.DUAL_STACK):
+                wanted = replace(wanted, second_cidr=IPv6Network(ranges[IPV6]))
             await ensure_windows_network(hns, wanted, config.cni_conf_dir, config.cni_data_dir)
 
 

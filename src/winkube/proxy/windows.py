@@ -24,7 +24,7 @@ from winkube.hns.errors import Code, HnsError, HnsUnavailableError
 from winkube.proxy.change import ServiceChanges
 from winkube.proxy.config import ProxyConfig
 from winkube.proxy.errors import PodNetworkError
-from winkube.proxy.hnsapi import Hns, find_network, same_id
+from winkube.proxy.hnsapi import Hns, find_network, read_version, same_id
 from winkube.proxy.loop import PortsByService, SyncLoop
 from winkube.proxy.parallel import run_all
 from winkube.proxy.service import ServicePort
@@ -59,7 +59,8 @@ class WindowsProxy:
         self._network = network
         self._services = Informer(client, SERVICES)
         self._slices = Informer(client, ENDPOINTSLICES)
-        changes = ServiceChanges(self._services, self._slices, Place(config.node_name))
+        here, families = Place(config.node_name), config.pod_ranges
+        changes = ServiceChanges(self._services, self._slices, here, families)
         self._hns = AsyncHnsClient(hns_socket)
         plane = HnsPlane(self._hns, config.network_name, config.kube_version)
         self._loop = SyncLoop(changes, plane, config)
@@ -98,7 +99,7 @@ class HnsPlane:
         if network is None:
             raise PodNetworkError(f"HNS has no network {self._network_name!r} yet")
         self._network_id = network["ID"]
-        self._features = Features.of_version(await self._version(), self._kube_version)
+        self._features = Features.of_version(await read_version(self._hns), self._kube_version)
         self._owners, self._wanted, self._denied = {}, {}, set()
         await self._adopt()
         unfinished = await self._program(ports)
@@ -116,10 +117,6 @@ class HnsPlane:
     async def is_intact(self) -> bool:
         network = await find_network(self._hns, self._network_name)
         return network is not None and same_id(network["ID"], self._network_id)
-
-    async def _version(self) -> tuple[int, int]:
-        version = await self._hns.v1("GET", "/globals/version")
-        return int(version["Major"]), int(version["Minor"])
 
     async def _adopt(self) -> None:
         """Every load balancer on a node is the proxy's; keep one for each front end."""

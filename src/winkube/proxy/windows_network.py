@@ -7,14 +7,15 @@ pkg/backend/hostgw/hostgw_windows.go): network, management address, host endpoin
 import asyncio
 import logging
 from dataclasses import dataclass
-from ipaddress import IPv4Interface, IPv4Network
+from ipaddress import IPv4Interface, IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
 
 from winkube.base.errors import WinkubeError
 from winkube.base.types import JsonObject
-from winkube.proxy.cniconf import WINDOWS_CONF, windows_conf, write_conf
+from winkube.proxy.cniconf import WINDOWS_CONF, windows_conf, windows_dual_conf, write_conf
 from winkube.proxy.errors import PodNetworkError
+from winkube.proxy.family import Network
 from winkube.proxy.hnsapi import SCHEMA_2_0, Hns, find_network
 
 HOST_COMPARTMENT: Final = 1
@@ -37,19 +38,24 @@ class WindowsNetwork:
     service_cidr: str
     cluster_dns: str
     cluster_domain: str
+    # Where HNS can give pods an address of the other family too.
+    second_cidr: IPv6Network | None = None
+
+    @property
+    def cidrs(self) -> tuple[Network, ...]:
+        return (self.pod_cidr, self.second_cidr) if self.second_cidr else (self.pod_cidr,)
 
     @property
     def endpoint_name(self) -> str:
         return f"{self.name}_ep"
 
     def network_document(self) -> JsonObject:
-        route = {"NextHop": str(self.pod_cidr[1]), "DestinationPrefix": "0.0.0.0/0"}
-        subnet = {"IpAddressPrefix": str(self.pod_cidr), "Routes": [route]}
+        subnets = [{"IpAddressPrefix": str(c), "Routes": [_way_out(c)]} for c in self.cidrs]
         adapter = {"Type": "NetAdapterName", "Settings": {"NetworkAdapterName": ADAPTER}}
         return {
             "Name": self.name,
             "Type": "L2Bridge",
-            "Ipams": [{"Type": "Static", "Subnets": [subnet]}],
+            "Ipams": [{"Type": "Static", "Subnets": subnets}],
             "Policies": [adapter],
             "Dns": {"ServerList": [self.cluster_dns]},
             "SchemaVersion": SCHEMA_2_0,
@@ -60,9 +66,9 @@ class WindowsNetwork:
             "Name": self.endpoint_name,
             "HostComputeNetwork": network_id,
             "IpConfigurations": [
-                {"IpAddress": str(self.pod_cidr[2]), "PrefixLength": self.pod_cidr.prefixlen}
+                {"IpAddress": str(c[2]), "PrefixLength": c.prefixlen} for c in self.cidrs
             ],
-            "Routes": [{"NextHop": str(self.pod_cidr[1]), "DestinationPrefix": "0.0.0.0/0"}],
+            "Routes": [_way_out(cidr) for cidr in self.cidrs],
             "SchemaVersion": SCHEMA_2_0,
         }
 
@@ -82,7 +88,20 @@ class WindowsNetwork:
             for ipam in network.get("Ipams") or ()
             for subnet in ipam.get("Subnets") or ()
         }
-        return network.get("Type", "").lower() == "l2bridge" and str(self.pod_cidr) in prefixes
+        wanted = {str(cidr) for cidr in self.cidrs}
+        return network.get("Type", "").lower() == "l2bridge" and wanted <= prefixes
+
+    def cni_conf(self, data_dir: Path) -> JsonObject:
+        dns = {"nameservers": [self.cluster_dns], "search": [f"svc.{self.cluster_domain}"]}
+        policies = self.pod_policies()
+        if self.second_cidr is None:
+            return windows_conf(self.name, self.pod_cidr, dns, policies, data_dir)
+        return windows_dual_conf(self.name, self.cidrs, dns, policies, data_dir)
+
+
+def _way_out(cidr: Network) -> JsonObject:
+    everywhere = "0.0.0.0/0" if cidr.version == 4 else "::/0"
+    return {"NextHop": str(cidr[1]), "DestinationPrefix": everywhere}
 
 
 async def ensure_windows_network(
@@ -92,11 +111,7 @@ async def ensure_windows_network(
     await _wait_for_management_address(hns, network["ID"])
     await _ensure_host_endpoint(hns, wanted, network["ID"])
     await asyncio.to_thread(_FORWARDING.write_text, "1\n")
-    dns = {
-        "nameservers": [wanted.cluster_dns],
-        "search": [f"svc.{wanted.cluster_domain}"],
-    }
-    conf = windows_conf(wanted.name, wanted.pod_cidr, dns, wanted.pod_policies(), data_dir)
+    conf = wanted.cni_conf(data_dir)
     if await asyncio.to_thread(write_conf, conf_dir, WINDOWS_CONF, conf):
         log.info("pod network ready", extra={"pod_cidr": str(wanted.pod_cidr)})
 
@@ -149,7 +164,7 @@ async def _host_endpoint(hns: Hns, wanted: WindowsNetwork, network_id: str) -> J
         if endpoint.get("Name") != wanted.endpoint_name:
             continue
         addresses = {c.get("IpAddress") for c in endpoint.get("IpConfigurations") or ()}
-        if document["IpConfigurations"][0]["IpAddress"] in addresses:
+        if {row["IpAddress"] for row in document["IpConfigurations"]} <= addresses:
             return endpoint
         await hns.delete("Endpoint", endpoint["ID"])
     return await hns.create("Endpoint", document)

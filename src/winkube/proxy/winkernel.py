@@ -7,19 +7,21 @@ local (a pod of this node, made by CNI) or remote (a stand-in made here for any 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from typing import Final
 
 from winkube.base.types import JsonObject
 from winkube.facts.hns import Feature, supports
 from winkube.facts.node import NodeFeature, node_does
 from winkube.facts.version import SERVED
+from winkube.proxy.family import IPV6
 from winkube.proxy.hnsapi import SCHEMA_2_0
 from winkube.proxy.service import Backend, ServicePort
 
 PROTOCOLS: Final[Mapping[str, int]] = {"TCP": 6, "UDP": 17, "SCTP": 132}
 ENDPOINT_REMOTE: Final = 1
 BALANCER_DSR: Final = 1
+BALANCER_IPV6: Final = 2
 PORT_LOCAL_ROUTED_VIP: Final = 2
 PORT_USE_MUX: Final = 4
 PORT_PRESERVE_DIP: Final = 8
@@ -35,6 +37,7 @@ class Features:
     session_affinity: bool = False
     modify_balancer: bool = False
     internal_policy: bool = True
+    dual_stack: bool = False
 
     @classmethod
     def of_version(cls, version: tuple[int, int], kubernetes: str = SERVED) -> "Features":
@@ -43,6 +46,7 @@ class Features:
             dsr=supports(version, Feature.DSR),
             session_affinity=supports(version, Feature.SESSION_AFFINITY),
             modify_balancer=supports(version, Feature.MODIFY_LOAD_BALANCER),
+            dual_stack=supports(version, Feature.DUAL_STACK),
         )
 
 
@@ -62,13 +66,19 @@ class Balancer:
 
     @property
     def frontend(self) -> Frontend:
-        return self.vip, self.protocol, self.external_port
+        return _frontend(self.vip, self.protocol, self.external_port, self.flags)
+
+
+def _frontend(vip: str, protocol: int, port: int, flags: int) -> Frontend:
+    """Each family has "every address of the node" of its own."""
+    return vip or ("::" if flags & BALANCER_IPV6 else ""), protocol, port
 
 
 def plan_balancers(port: ServicePort, features: Features) -> tuple[Balancer, ...]:
     """All load balancers of a port; those without a backend are left out, as HNS refuses them."""
     protocol = PROTOCOLS.get(port.protocol)
-    if protocol is None:
+    ipv6 = BALANCER_IPV6 if port.family is IPV6 else 0
+    if protocol is None or (ipv6 and not features.dual_stack):
         return ()
     # Without DSR the client's address is lost before a local-only choice could matter.
     local = port.external_local and features.dsr
@@ -98,7 +108,7 @@ def plan_balancers(port: ServicePort, features: Features) -> tuple[Balancer, ...
             # One internal port for all backends: where they differ, the last one has its way.
             internal_port=backends[-1].port,
             backends=frozenset(b.ip for b in backends),
-            flags=flags,
+            flags=flags | ipv6,
             port_flags=port_flags,
             distribution=DISTRIBUTION_SOURCE_IP if affine else 0,
         )
@@ -109,7 +119,9 @@ def plan_balancers(port: ServicePort, features: Features) -> tuple[Balancer, ...
 
 def conjure_mac(ip: str) -> str:
     """The hardware address upstream's proxy gives a remote endpoint."""
-    return "02-11-" + "-".join(f"{byte:02x}" for byte in IPv4Address(ip).packed)
+    address = ip_address(ip)
+    last = address.packed if address.version == 4 else address.packed[:-5:-1]
+    return "02-11-" + "-".join(f"{byte:02x}" for byte in last)
 
 
 def remote_endpoint_document(network_id: str, ip: str) -> JsonObject:
@@ -159,10 +171,11 @@ class Installed:
         mapping = mappings[0]
         return cls(
             balancer_id=document["ID"],
-            frontend=(
+            frontend=_frontend(
                 vips[0] if vips else "",
                 mapping.get("Protocol", 0),
                 mapping.get("ExternalPort", 0),
+                document.get("Flags", 0),
             ),
             endpoint_ids=frozenset(i.lower() for i in document.get("HostComputeEndpoints") or ()),
             shape=(

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from winkube.hns.acl import plan_acls
 from winkube.hns.config import HnsConfig
+from winkube.hns.dataplane.family import IPV4
 from winkube.hns.dataplane.rules import (
     Frontend,
     RuleBook,
@@ -119,13 +120,13 @@ def test_a_changed_target_is_deleted_before_it_is_added() -> None:
 
 def test_udp_flows_to_leaving_backends_and_past_new_frontends_are_stale() -> None:
     one, two = balanced("10.244.1.5", protocol=17), balanced("10.244.1.6", protocol=17)
-    assert stale_flows(Rules(), one, "n") == [Pattern(53, "10.96.0.1", target="10.96.0.1")]
-    assert stale_flows(one, two, "n") == [Pattern(53, "10.244.1.5", target="10.96.0.1")]
-    assert stale_flows(balanced("10.244.1.5"), Rules(), "n") == []
+    assert stale_flows(Rules(), one, CONFIG) == [Pattern(53, "10.96.0.1", target="10.96.0.1")]
+    assert stale_flows(one, two, CONFIG) == [Pattern(53, "10.244.1.5", target="10.96.0.1")]
+    assert stale_flows(balanced("10.244.1.5"), Rules(), CONFIG) == []
 
 
 def test_spreads_by_source_hash_the_source() -> None:
-    assert Spread(3, 2, dsr=False).chain(nodeport=False).rules[0] == (
+    assert Spread(3, 2, dsr=False).chain(IPV4, nodeport=False).rules[0] == (
         "meta mark set jhash ip saddr mod 3 offset 0x57000000"
     )
     assert Element("a", "b") < Element("a", "c")

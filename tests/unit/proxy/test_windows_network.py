@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable
-from ipaddress import IPv4Interface, IPv4Network
+from dataclasses import replace
+from ipaddress import IPv4Interface, IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,27 @@ async def test_a_host_endpoint_with_another_address_is_made_again(
     (endpoint,) = hns.all("Endpoint")
     assert endpoint["IpConfigurations"][0]["IpAddress"] == "10.244.1.2"
     assert len(hns.attached) == 2
+
+
+async def test_a_network_of_two_families_has_a_subnet_of_each(
+    make_hns: MakeHns, tmp_path: Path
+) -> None:
+    hns = make_hns()
+    wanted = replace(WANTED, second_cidr=IPv6Network("fd00:10:244:1::/64"))
+    # One that has only the first subnet is not enough.
+    await ensure_windows_network(hns, WANTED, tmp_path / "net.d", tmp_path / "data")
+    for _ in range(2):
+        await ensure_windows_network(hns, wanted, tmp_path / "net.d", tmp_path / "data")
+    (network,) = hns.all("Network")
+    hops = [row["Routes"][0] for row in network["Ipams"][0]["Subnets"]]
+    assert hops == [
+        {"NextHop": "10.244.1.1", "DestinationPrefix": "0.0.0.0/0"},
+        {"NextHop": "fd00:10:244:1::1", "DestinationPrefix": "::/0"},
+    ]
+    ours = [e for e in hns.all("Endpoint") if e["HostComputeNetwork"] == network["ID"]]
+    (endpoint,) = ours
+    addresses = [row["IpAddress"] for row in endpoint["IpConfigurations"]]
+    assert addresses == ["10.244.1.2", "fd00:10:244:1::2"]
+    conf = json.loads((tmp_path / "net.d/10-winkube.conf").read_text())
+    assert (conf["type"], conf["optionalFlags"]) == ("sdnbridge", {"enableDualStack": True})
+    assert [row[0]["gateway"] for row in conf["ipam"]["ranges"]] == addresses

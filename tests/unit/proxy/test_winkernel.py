@@ -15,7 +15,7 @@ from winkube.proxy.winkernel import (
     plan_balancers,
 )
 
-ALL = Features(dsr=True, session_affinity=True, modify_balancer=True)
+ALL = Features(dsr=True, session_affinity=True, modify_balancer=True, dual_stack=True)
 LOCAL, REMOTE = Backend("10.244.1.2", 8080, local=True), Backend("10.244.2.2", 8080)
 
 
@@ -114,7 +114,7 @@ def test_front_ends_without_backends_are_left_out() -> None:
         ((9, 2), Features()),
         ((9, 5), Features(dsr=True)),
         ((10, 1), Features()),
-        ((13, 2), Features(dsr=True, session_affinity=True)),
+        ((13, 2), Features(dsr=True, session_affinity=True, dual_stack=True)),
         ((15, 4), ALL),
     ],
 )
@@ -124,6 +124,20 @@ def test_features_by_version(version: tuple[int, int], expected: Features) -> No
 
 def test_the_remote_endpoint_s_hardware_address_is_made_of_its_ip() -> None:
     assert conjure_mac("10.244.1.5") == "02-11-0a-f4-01-05"
+    assert conjure_mac("fd00:10:244:1::abcd:1234") == "02-11-34-12-cd-ab"
+
+
+def test_two_families_need_a_recent_hns() -> None:
+    six = (Backend("fd00:10:244:2::2", 80),)
+    other = {"cluster_ip": "fd00:10:96::7", "external_ips": (), "ingress_ips": ()}
+    assert plan(Features(), backends=six, **other) == {}
+    found = plan(ALL, backends=six, **other)
+    assert {vip: b.flags & 2 for vip, b in found.items()} == {"fd00:10:96::7": 2, "": 2}
+    # "Every address of the node" is another front end in each family.
+    assert found[""].frontend != plan()[""].frontend
+    installed = Installed.parse({"ID": "X", **balancer_document(found[""], ["e"])})
+    assert installed is not None
+    assert installed.is_for(found[""], frozenset({"e"}))
 
 
 def test_an_installed_balancer_is_recognised_whatever_the_case_of_its_endpoints() -> None:

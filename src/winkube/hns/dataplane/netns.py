@@ -13,8 +13,8 @@ from typing import Final
 
 from winkube.aio.command import CommandError
 from winkube.hns.config import HnsConfig
-from winkube.hns.dataplane.rules import TABLE, RuleBook, skeleton, stale_flows
-from winkube.hns.dataplane.types import Bridge, Counters, HostPort, Port, Rules, World
+from winkube.hns.dataplane.rules import RuleBook, stale_flows, tables
+from winkube.hns.dataplane.types import Bridge, Counters, HostPort, Port, Route, Rules, World
 from winkube.hns.errors import Code, HnsError
 from winkube.linux import conntrack, link, nft
 from winkube.linux.command import run
@@ -62,8 +62,7 @@ class NetnsDataplane:
     def _restore_rules(self, world: World) -> None:
         for owner, rules in world.rules.items():
             self._book.replace(owner, rules)
-        replace = f"add table ip {TABLE}\ndelete table ip {TABLE}\n"
-        self._apply(replace + skeleton(self._config) + self._book.everything())
+        self._apply(tables(self._config) + self._book.everything())
 
     def ensure_bridge(self, bridge: Bridge) -> None:
         mac = "02:" + ":".join(bridge.link[3 + i : 5 + i] for i in range(0, 8, 2)) + ":01"
@@ -125,10 +124,14 @@ class NetnsDataplane:
         self._delete_link(link_name)
 
     def ensure_host_port(self, port: HostPort) -> None:
-        self._batch([f"address replace {port.address} dev {port.bridge}"])
+        commands = [f"address replace {port.address} dev {port.bridge}"]
+        if port.second:
+            commands.append(f"address replace {port.second} dev {port.bridge} nodad")
+        self._batch(commands)
 
     def delete_host_port(self, port: HostPort) -> None:
-        link.batch([f"address delete {port.address} dev {port.bridge}"], force=True)
+        addresses = filter(None, (port.address, port.second))
+        link.batch([f"address delete {ip} dev {port.bridge}" for ip in addresses], force=True)
 
     def program(self, owner: str, rules: Rules) -> None:
         before = self._book.rules_of(owner)
@@ -144,7 +147,7 @@ class NetnsDataplane:
 
     def _forget_flows(self, before: Rules, rules: Rules) -> None:
         """UDP flows that would go on to a backend that left, or past a frontend that came."""
-        patterns = stale_flows(before, rules, self._config.management_ip)
+        patterns = stale_flows(before, rules, self._config)
         try:
             conntrack.forget(patterns)
         except OSError:
@@ -189,11 +192,21 @@ def _card_commands(port: Port) -> list[str]:
         f"link set dev {_CARD} up",
         f"address replace {port.address} dev {_CARD} noprefixroute",
     ]
+    if port.second:
+        commands.append(f"address replace {port.second} dev {_CARD} noprefixroute nodad")
     hops = dict.fromkeys(route.next_hop for route in port.routes)
-    commands += [f"route replace {hop}/32 dev {_CARD} scope link" for hop in hops]
-    own = port.address.split("/")[0]
+    commands += [f"route replace {_whole(hop)} dev {_CARD} scope link" for hop in hops]
     commands += [
-        f"route replace {route.prefix} via {route.next_hop} dev {_CARD} src {own}"
+        f"route replace {route.prefix} via {route.next_hop} dev {_CARD} src {_own(port, route)}"
         for route in port.routes
     ]
     return commands
+
+
+def _whole(hop: str) -> str:
+    return f"{hop}/128" if ":" in hop else f"{hop}/32"
+
+
+def _own(port: Port, route: Route) -> str:
+    address = port.second if ":" in route.next_hop else port.address
+    return address.split("/")[0]

@@ -12,12 +12,14 @@ The mark also says what address translation has to know later: bit 16, direct se
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from winkube.hns.acl import Acl
 from winkube.hns.config import HnsConfig
+from winkube.hns.dataplane.family import IPV4, IPV6, Family, family_of
 from winkube.hns.dataplane.types import Chain, Element, Rules
+from winkube.hns.document import Address
 from winkube.hns.policy import OutboundNat, PortMapping
 from winkube.linux.conntrack import Pattern
 
@@ -55,15 +57,16 @@ class Spread:
     def first_mark(self) -> int:
         return MARK | (DSR if self.dsr else 0)
 
-    def chain(self, *, nodeport: bool) -> Chain:
+    def chain(self, family: Family, *, nodeport: bool) -> Chain:
         suffix = ("d" if self.dsr else "") + ("n" if nodeport else "")
         choice = {
-            1: "jhash ip saddr . ip protocol",
-            2: "jhash ip saddr",
+            1: f"jhash {family.word} saddr . {family.protocol}",
+            2: f"jhash {family.word} saddr",
         }.get(self.distribution, "numgen random")
         mark = f"meta mark set {choice} mod {self.backends} offset {self.first_mark:#x}"
         pick = "pick-nodeport" if nodeport else "pick"
-        return Chain(f"spread-{self.backends}-{self.distribution}{suffix}", (mark, f"goto {pick}"))
+        name = f"spread-{self.backends}-{self.distribution}{suffix}"
+        return Chain(name, (mark, f"goto {pick}"), family.word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Frontend:
     vip: str  # empty: every address of the node
     protocol: int
     port: int
+    ipv6: bool = False
+
+    @property
+    def family(self) -> Family:
+        return IPV6 if self.ipv6 else IPV4
 
 
 def rules_for_frontend(
@@ -80,7 +88,8 @@ def rules_for_frontend(
     if not backends:
         return Rules()
     spread = Spread(len(backends), distribution, dsr)
-    chain = spread.chain(nodeport=not frontend.vip)
+    table = frontend.family.word
+    chain = spread.chain(frontend.family, nodeport=not frontend.vip)
     protocol = PROTOCOLS[frontend.protocol]
     parts = (
         (frontend.vip, protocol, str(frontend.port))
@@ -89,11 +98,11 @@ def rules_for_frontend(
     )
     key = " . ".join(parts)
     heads, slots = ("frontends", "backends") if frontend.vip else ("nodeports", "nodeport-backends")
-    elements = {Element(heads, key, f"goto {chain.name}")}
+    elements = {Element(heads, key, f"goto {chain.name}", table)}
     if frontend.vip:
-        elements.add(Element("vips", frontend.vip))
+        elements.add(Element("vips", frontend.vip, table=table))
     elements |= {
-        Element(slots, f"{key} . {spread.first_mark + slot:#x}", f"{address} . {port}")
+        Element(slots, f"{key} . {spread.first_mark + slot:#x}", f"{address} . {port}", table)
         for slot, (address, port) in enumerate(backends)
     }
     return Rules(frozenset(elements), frozenset({chain}))
@@ -125,20 +134,36 @@ def rules_for_endpoint(
         chain = _named("encap", [drop])
         element = Element("encapsulated", str(address), f"jump {chain.name}")
         parts.append(Rules(frozenset({element}), frozenset({chain})))
-    parts += [
+    parts += _mapping_rules(address, mappings)
+    parts += _acl_rules(address, acls)
+    return merge(parts)
+
+
+def rules_for_second(
+    address: IPv6Address, mappings: Sequence[PortMapping], acls: Sequence[Acl]
+) -> Rules:
+    """The endpoint's other address. Nothing is translated: the way leads no further than the host.
+
+    A rule that names addresses names IPv4 ones, and means none of this family's packets.
+    """
+    parts = [Rules(frozenset({Element("selves", f"{address} . {address}", table=IPV6.word)}))]
+    parts += _mapping_rules(address, mappings)
+    parts += _acl_rules(address, [acl for acl in acls if not acl.local and not acl.remote])
+    return merge(parts)
+
+
+def _mapping_rules(address: Address, mappings: Sequence[PortMapping]) -> list[Rules]:
+    ipv6 = address.version == 6
+    return [
         rules_for_frontend(
-            Frontend(mapping.vip, mapping.protocol, mapping.external_port),
+            Frontend(mapping.vip, mapping.protocol, mapping.external_port, ipv6),
             [(str(address), mapping.internal_port)],
             distribution=0,
             dsr=False,
         )
         for mapping in mappings
+        if mapping.ipv6 == ipv6
     ]
-    parts += [
-        _acl_rules(address, [rule for rule in acls if rule.inbound == inbound], inbound=inbound)
-        for inbound in (True, False)
-    ]
-    return merge(parts)
 
 
 def _outbound_rules(address: IPv4Address, nat: OutboundNat, config: HnsConfig) -> Rules:
@@ -164,12 +189,16 @@ def _outbound_rules(address: IPv4Address, nat: OutboundNat, config: HnsConfig) -
     return Rules(frozenset(elements), frozenset(chains))
 
 
-def _acl_rules(address: IPv4Address, acls: Sequence[Acl], *, inbound: bool) -> Rules:
-    if not acls:
-        return Rules()
-    chain = _named("acl", [_acl_rule(acl) for acl in acls])
-    name = "acl-in" if inbound else "acl-out"
-    return Rules(frozenset({Element(name, str(address), f"jump {chain.name}")}), frozenset({chain}))
+def _acl_rules(address: Address, acls: Sequence[Acl]) -> list[Rules]:
+    table = family_of(str(address)).word
+    found = []
+    for name, inbound in (("acl-in", True), ("acl-out", False)):
+        rules = [_acl_rule(acl) for acl in acls if acl.inbound == inbound]
+        if rules:
+            chain = _named("acl", rules, table)
+            element = Element(name, str(address), f"jump {chain.name}", table)
+            found.append(Rules(frozenset({element}), frozenset({chain})))
+    return found
 
 
 def _acl_rule(acl: Acl) -> str:
@@ -191,29 +220,41 @@ def _set(items: Iterable[str]) -> str:
     return "{ " + ", ".join(items) + " }"
 
 
-def _named(prefix: str, rules: Sequence[str]) -> Chain:
+def _named(prefix: str, rules: Sequence[str], table: str = IPV4.word) -> Chain:
     """A chain named after what it says, so that endpoints with equal policies share it."""
     digest = hashlib.sha1("\n".join(rules).encode(), usedforsecurity=False).hexdigest()[:16]
-    return Chain(f"{prefix}-{digest}", tuple(rules))
+    return Chain(f"{prefix}-{digest}", tuple(rules), table)
 
 
-def skeleton(config: HnsConfig) -> str:
-    """The table without objects; the surrounding transaction makes replacing it unnoticeable."""
-    sets = "\n  ".join(SETS.values())
-    node, uplink = config.management_ip, config.uplink
+def tables(config: HnsConfig) -> str:
+    """Every table without objects, in place of what is there."""
+    families = {IPV4: config.management_ip} | ({IPV6: config.second_ip} if config.dual else {})
+    return "".join(
+        f"add table {family.word} {TABLE}\ndelete table {family.word} {TABLE}\n"
+        + _skeleton(family, node, config.uplink)
+        for family, node in families.items()
+    )
+
+
+def _skeleton(family: Family, node: str, uplink: str) -> str:
+    """The surrounding transaction makes replacing it unnoticeable."""
+    ip, icmp = family.word, family.icmp
+    # IPv6 has no switch for this: a redirect would teach pods a way past the host, to each other.
+    quiet = "icmpv6 type nd-redirect drop" if family is IPV6 else ""
+    sets = "\n  ".join(SETS.values()).replace(IPV4.address_type, family.address_type)
     l4 = "meta l4proto { tcp, udp, sctp }"
     return f"""\
-table ip {TABLE} {{
+table {ip} {TABLE} {{
   {sets}
   chain pick {{
-    {l4} dnat ip to ip daddr . meta l4proto . th dport . meta mark map @backends
+    {l4} dnat {ip} to {ip} daddr . meta l4proto . th dport . meta mark map @backends
   }}
   chain pick-nodeport {{
-    {l4} dnat ip to meta l4proto . th dport . meta mark map @nodeport-backends
+    {l4} dnat {ip} to meta l4proto . th dport . meta mark map @nodeport-backends
   }}
   chain services {{
-    ip daddr . meta l4proto . th dport vmap @frontends
-    ip daddr != 127.0.0.0/8 fib daddr type local meta l4proto . th dport vmap @nodeports
+    {ip} daddr . meta l4proto . th dport vmap @frontends
+    {ip} daddr != {family.loopback} fib daddr type local meta l4proto . th dport vmap @nodeports
   }}
   chain prerouting {{
     type nat hook prerouting priority dstnat; policy accept;
@@ -226,19 +267,19 @@ table ip {TABLE} {{
   chain postrouting {{
     type nat hook postrouting priority srcnat; policy accept;
     meta mark & {MARK_MASK:#x} == {MARK:#x} jump balanced
-    ip saddr vmap @outbound
+    {ip} saddr vmap @outbound
   }}
   chain balanced {{
-    meta mark & {DSR:#x} == 0 ip saddr . ip daddr @selves snat to {node}
+    meta mark & {DSR:#x} == 0 {ip} saddr . {ip} daddr @selves snat to {node}
     iifname "{uplink}" oifname "{uplink}" snat to {node}
   }}
   chain filter {{
     ct state established,related accept
-    meta l4proto icmp ip daddr @vips drop
-    ip saddr vmap @encapsulated
-    ip daddr vmap @acl-in
-    ip saddr vmap @acl-out
-    meta l4proto icmp ip saddr vmap @outbound-icmp
+    meta l4proto {icmp} {ip} daddr @vips drop
+    {ip} saddr vmap @encapsulated
+    {ip} daddr vmap @acl-in
+    {ip} saddr vmap @acl-out
+    meta l4proto {icmp} {ip} saddr vmap @outbound-icmp
   }}
   chain forward {{
     type filter hook forward priority filter; policy accept;
@@ -246,21 +287,23 @@ table ip {TABLE} {{
   }}
   chain to-pods {{
     type filter hook output priority filter; policy accept;
-    ct state new ip daddr vmap @acl-in
+    {quiet}
+    ct state new {ip} daddr vmap @acl-in
   }}
   chain from-pods {{
     type filter hook input priority filter; policy accept;
-    ct state new ip saddr vmap @acl-out
+    ct state new {ip} saddr vmap @acl-out
   }}
 }}
 """
 
 
-def stale_flows(before: Rules, after: Rules, node_ip: str) -> list[Pattern]:
+def stale_flows(before: Rules, after: Rules, config: HnsConfig) -> list[Pattern]:
     """UDP flows that no longer fit: to backends that left, or untranslated to a new frontend."""
     patterns = []
     for item in before.elements ^ after.elements:
         parts = item.key.split(" . ")
+        node_ip = config.second_ip if item.table == IPV6.word else config.management_ip
         match item.set_name:
             case "backends" if parts[1] == "udp" and item in before.elements:
                 answerer = item.value.split(" . ")[0]
@@ -315,15 +358,17 @@ def _commands(fresh: set[Element | Chain], stale: set[Element | Chain]) -> str:
     lines = [_element("delete", item) for item in stale if isinstance(item, Element)]
     for item in stale:
         if isinstance(item, Chain):
-            lines += [f"flush chain ip {TABLE} {item.name}", f"delete chain ip {TABLE} {item.name}"]
+            chain = f"chain {item.table} {TABLE} {item.name}"
+            lines += [f"flush {chain}", f"delete {chain}"]
     for item in fresh:
         if isinstance(item, Chain):
-            lines.append(f"add chain ip {TABLE} {item.name}")
-            lines += [f"add rule ip {TABLE} {item.name} {rule}" for rule in item.rules]
+            place = f"{item.table} {TABLE} {item.name}"
+            lines.append(f"add chain {place}")
+            lines += [f"add rule {place} {rule}" for rule in item.rules]
     lines += [_element("add", item) for item in fresh if isinstance(item, Element)]
     return "".join(line + "\n" for line in lines)
 
 
 def _element(verb: str, item: Element) -> str:
     value = f" : {item.value}" if item.value else ""
-    return f"{verb} element ip {TABLE} {item.set_name} {{ {item.key}{value} }}"
+    return f"{verb} element {item.table} {TABLE} {item.set_name} {{ {item.key}{value} }}"

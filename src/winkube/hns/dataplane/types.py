@@ -34,6 +34,7 @@ class Port:
     routes: tuple[Route, ...] = ()
     mtu: int | None = None
     bandwidth: int | None = None  # bytes per second the pod may send
+    second: str = ""  # the address of the other family, with prefix length
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class HostPort:
 
     bridge: str
     address: str
+    second: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,12 +53,14 @@ class Element:
     set_name: str
     key: str
     value: str = ""
+    table: str = "ip"  # or ip6
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     name: str
     rules: tuple[str, ...]
+    table: str = "ip"
 
 
 @dataclass(frozen=True, slots=True)
