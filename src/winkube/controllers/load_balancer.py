@@ -2,6 +2,7 @@
 
 With a pool each service gets an address of its own. Without one it shares the address of a node,
 as long as no other service uses the same port there; kube-proxy on that node does the rest.
+A service of two address families gets an address of each that there is.
 """
 
 import ipaddress
@@ -13,6 +14,7 @@ from winkube.client.resource import NODES, SERVICES
 from winkube.controllers.controller import Context, Controller
 
 _WAITING = "waiting"
+_VERSIONS = {"IPv4": 4, "IPv6": 6}
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
 
 PortKey = tuple[str, str, int]
@@ -39,13 +41,17 @@ def ports_of(service: JsonObject) -> list[tuple[str, int]]:
 
 
 def node_addresses(nodes: Iterable[JsonObject]) -> list[str]:
-    """Internal addresses of ready nodes, in the order of their names."""
-    found = []
+    """Internal addresses of ready nodes, in the order of their names, one of a family each."""
+    found: list[str] = []
     for node in sorted(nodes, key=name_of):
         if EXCLUDED in labels_of(node) or not is_condition_true(node, "Ready"):
             continue
         listed = (node.get("status") or {}).get("addresses") or ()
-        found += [entry["address"] for entry in listed if entry["type"] == "InternalIP"][:1]
+        first: dict[bool, str] = {}
+        for entry in listed:
+            if entry["type"] == "InternalIP":
+                first.setdefault(":" in entry["address"], entry["address"])
+        found += first.values()
     return found
 
 
@@ -54,6 +60,9 @@ class Pool(Collection[str]):
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._networks = [ipaddress.ip_network(text) for text in texts]
+
+    def of_family(self, version: int) -> "Pool":
+        return Pool([str(each) for each in self._networks if each.version == version])
 
     def __len__(self) -> int:
         return len(self._networks)
@@ -77,6 +86,30 @@ def _is_host(address: Address, network: Network) -> bool:
     # Of two addresses and of one, all are hosts; else the first and, before IPv6, the last are not.
     last = (network.broadcast_address,) if network.version == 4 else ()
     return network.num_addresses <= 2 or address not in (network.network_address, *last)
+
+
+def plan_groups(service: JsonObject, candidates: Collection[str]) -> list[Collection[str]]:
+    """For each address the service is to have, those it may get."""
+    spec = service["spec"]
+    if spec.get("loadBalancerIP") or not spec.get("ipFamilies"):
+        return [candidates]
+    groups = [_of_family(candidates, _VERSIONS[family]) for family in spec["ipFamilies"]]
+    return [group for group in groups if len(group)]
+
+
+def _of_family(candidates: Collection[str], version: int) -> Collection[str]:
+    if isinstance(candidates, Pool):
+        return candidates.of_family(version)
+    return [each for each in candidates if ipaddress.ip_address(each).version == version]
+
+
+def plan_addresses(
+    service: JsonObject, groups: Sequence[Collection[str]], taken: set[PortKey], *, shared: bool
+) -> list[str]:
+    """One of each group, or none at all."""
+    found = [plan_address(service, group, taken, shared=shared) for group in groups]
+    chosen = [address for address in found if address is not None]
+    return chosen if len(chosen) == len(groups) else []
 
 
 def plan_address(
@@ -107,7 +140,7 @@ class LoadBalancerController(Controller):
         self._nodes = self.informer(NODES)
         self._nodes.on_change(self._node_changed)
         # What was given and the cache may not show yet.
-        self._given: dict[str, str] = {}
+        self._given: dict[str, list[str]] = {}
 
     def _service_changed(self, key: str, old: JsonObject | None, new: JsonObject | None) -> None:
         """Whoever waits may get what this one gives up."""
@@ -133,25 +166,26 @@ class LoadBalancerController(Controller):
         current = ingress_of(service)
         pool = self.context.config.load_balancer_pool
         candidates: Collection[str] = Pool(pool) if pool else node_addresses(self._nodes.list())
-        taken = self._taken(key)
-        if len(current) == 1 and current[0] in candidates and not _clashes(service, current, taken):
-            self._given[key] = current[0]
+        groups, taken = plan_groups(service, candidates), self._taken(key)
+        fits = groups and _fit(current, groups)
+        if fits and not _clashes(service, current, taken):
+            self._given[key] = current
             return
-        address = plan_address(service, candidates, taken, shared=not pool)
-        if address is None:
+        addresses = plan_addresses(service, groups, taken, shared=not pool)
+        if not addresses:
             if candidates:
                 message = "no address is free for all ports of this service"
                 self.event(service, "Warning", "SyncLoadBalancerFailed", message)
             return
-        self._given[key] = address
-        await self._write(service, [address])
+        self._given[key] = addresses
+        await self._write(service, addresses)
         self.event(service, "Normal", "EnsuredLoadBalancer", "Ensured load balancer")
 
     def _taken(self, but: str) -> set[PortKey]:
         taken: set[PortKey] = set()
         for other in self._services.list():
             if (key := key_of(other)) != but:
-                taken |= _claims(other, self._given.get(key, ""))
+                taken |= _claims(other, self._given.get(key, ()))
         return taken
 
     async def _write(self, service: JsonObject, addresses: list[str]) -> None:
@@ -166,12 +200,17 @@ def _waiting(service: JsonObject) -> tuple[str, ...]:
     return (_WAITING,) if wants_address(service) and not ingress_of(service) else ()
 
 
-def _claims(service: JsonObject, given: str = "") -> set[PortKey]:
+def _claims(service: JsonObject, given: Iterable[str] = ()) -> set[PortKey]:
     """What the service takes, by its status or by what it was ``given`` a moment ago."""
     if not wants_address(service):
         return set()
-    addresses = {*ingress_of(service), given} - {""}
+    addresses = {*ingress_of(service), *given}
     return {(address, *port) for address in addresses for port in ports_of(service)}
+
+
+def _fit(addresses: Sequence[str], groups: Sequence[Collection[str]]) -> bool:
+    pairs = zip(addresses, groups, strict=False)
+    return len(addresses) == len(groups) and all(each in group for each, group in pairs)
 
 
 def _clashes(service: JsonObject, addresses: Sequence[str], taken: set[PortKey]) -> bool:

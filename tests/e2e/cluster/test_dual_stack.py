@@ -169,6 +169,11 @@ def test_names_have_records_of_both_families(dual: Cluster) -> None:
         assert all(ip in dual.kubectl(*inside, "-type=aaaa", whole).stdout for ip in six)
 
 
+def _read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return str(answer.read().decode())
+
+
 def test_a_node_port_answers_at_both_addresses_of_a_node(dual: Cluster) -> None:
     for node in dual.get("nodes")["items"]:
         listed = node["status"]["addresses"]
@@ -176,8 +181,21 @@ def test_a_node_port_answers_at_both_addresses_of_a_node(dual: Cluster) -> None:
         # The HNS of Windows Server 2019 has no IPv6, and its kube-proxy makes none of it.
         old = node["metadata"]["labels"].get("node.kubernetes.io/windows-build")
         for ip in internal[: 1 if old == BUILDS["ltsc2019"] else 2]:
-            with urllib.request.urlopen(f"http://{_host(ip)}:{NODE_PORT}/", timeout=5) as answer:
-                assert "fd00:" in answer.read().decode()
+            assert "fd00:" in _read(f"http://{_host(ip)}:{NODE_PORT}/")
+
+
+def test_a_load_balancer_has_an_address_of_each_family(dual: Cluster) -> None:
+    spec = {"ipFamilyPolicy": "PreferDualStack", "ports": [{"port": 8088, "targetPort": 80}]}
+    dual.apply(_service("public", type="LoadBalancer", **spec))
+
+    def ingress() -> list[str]:
+        return _ips(dual.get("service", "public")["status"]["loadBalancer"]["ingress"])
+
+    found = eventually(ingress)
+    assert _families(found) == [False, True]
+    for ip in found:
+        url = f"http://{_host(ip)}:8088/"
+        assert "fd00:" in eventually(partial(_read, url), seconds=20)
 
 
 def _curl(cluster: Cluster, pod: str, host: str) -> str:

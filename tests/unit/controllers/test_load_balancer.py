@@ -1,7 +1,7 @@
 from winkube.base.types import JsonObject
 from winkube.client.resource import EVENTS, NODES, SERVICES
 from winkube.controllers.config import ControllerConfig
-from winkube.controllers.load_balancer import Pool, plan_address
+from winkube.controllers.load_balancer import Pool, plan_address, plan_addresses, plan_groups
 from winkube.controllers.manager import ControllerManager
 from winkube.testing.fake_api import FakeApi
 from winkube.testing.tasks import eventually, running
@@ -52,6 +52,42 @@ def test_a_pool_may_be_larger_than_any_list() -> None:
     assert plan_address(wanted, pool, set(), shared=False) == "10.255.255.254"
     beyond = service("a", loadBalancerIP="11.0.0.1")
     assert plan_address(beyond, pool, set(), shared=False) is None
+
+
+def test_a_service_gets_an_address_of_each_of_its_families() -> None:
+    nodes = ["172.30.0.11", "fd00:172:30::11", "172.30.0.12", "fd00:172:30::12"]
+    taken = {("172.30.0.11", "TCP", 80)}
+    for families, expected in (
+        (["IPv4"], ["172.30.0.12"]),
+        (["IPv6"], ["fd00:172:30::11"]),
+        (["IPv6", "IPv4"], ["fd00:172:30::11", "172.30.0.12"]),
+    ):
+        web = service("web", ipFamilies=families)
+        assert plan_addresses(web, plan_groups(web, nodes), taken, shared=True) == expected
+    both = service("web", ipFamilies=["IPv4", "IPv6"])
+    pool = Pool(["fd00::/64", "10.0.0.0/8"])
+    chosen = plan_addresses(both, plan_groups(both, pool), set(), shared=False)
+    assert chosen == ["10.0.0.1", "fd00::1"]
+    # There is no IPv6 to have, or none that is free.
+    assert len(plan_groups(both, Pool(["10.0.0.0/8"]))) == 1
+    used = {("fd00:172:30::11", "TCP", 80), ("fd00:172:30::12", "TCP", 80)}
+    assert plan_addresses(both, plan_groups(both, nodes), used, shared=True) == []
+
+
+async def test_a_node_of_two_families_lends_both_addresses() -> None:
+    api = FakeApi()
+    manager = ControllerManager(api, ControllerConfig())
+    dual = node("lin-1", "172.30.0.11")
+    second = {"type": "InternalIP", "address": "fd00:172:30::11"}
+    dual["status"]["addresses"].append(second)
+    async with running(manager.run()):
+        await manager.ready.wait()
+        await api.create(NODES, dual)
+        await api.create(SERVICES, service("web", ipFamilies=["IPv4", "IPv6"]))
+        both = ["172.30.0.11", "fd00:172:30::11"]
+        await eventually(lambda: [e["ip"] for e in ingress(api, "web")] == both)
+        await api.create(SERVICES, service("other", 81))
+        await eventually(lambda: [e["ip"] for e in ingress(api, "other")] == both[:1])
 
 
 def ingress(api: FakeApi, name: str) -> list[JsonObject]:
