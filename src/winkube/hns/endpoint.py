@@ -223,18 +223,22 @@ class Endpoints:
             return Rules()
         policies = document["Policies"]
         mappings, acls = policy.plan_port_mappings(policies), plan_acls(policies)
+        config = self._registry.config
+        ways = policy.plan_encapsulated(policies, dual=config.dual)
         first = rules_for_endpoint(
             IPv4Address(addresses_of(document)[0]),
             policy.plan_outbound_nat(policies),
             mappings,
             acls,
-            policy.plan_encapsulated(policies),
-            self._registry.config,
+            [way for way in ways if ":" not in way],
+            config,
         )
         second = address_of(document, ipv6=True)
         if second is None:
             return first
-        return merge([first, rules_for_second(IPv6Address(second), mappings, acls)])
+        ways_6 = [way for way in ways if ":" in way]
+        other = rules_for_second(IPv6Address(second), mappings, acls, ways_6, config.uplink)
+        return merge([first, other])
 
     # -- checks -------------------------------------------------------------------------------
 
@@ -259,7 +263,7 @@ class Endpoints:
         checked = policy.check_policies(policies, policy.ENDPOINT, self._registry.config.version)
         policy.plan_outbound_nat(checked)
         policy.plan_port_mappings(checked)
-        policy.plan_encapsulated(checked)
+        policy.plan_encapsulated(checked, dual=self._registry.config.dual)
         plan_acls(checked)
         policy.plan_mtu(checked)
         policy.plan_bandwidth(checked)

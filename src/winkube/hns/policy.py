@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from winkube.base.types import JsonObject
 from winkube.facts.hns import Feature, HnsVersion, supports
-from winkube.hns.document import fold_keys, list_of, number_of, parse_ip, parse_prefix
+from winkube.hns.document import Prefix, fold_keys, list_of, number_of, parse_ip, parse_subnet
 from winkube.hns.errors import Code, HnsError
 
 
@@ -118,21 +118,26 @@ def plan_outbound_nat(policies: Iterable[JsonObject]) -> OutboundNat | None:
     )
 
 
-def _prefixes(items: Iterable[JsonObject], key: str) -> tuple[str, ...]:
+def _prefixes(items: Iterable[JsonObject], key: str, *, dual: bool = False) -> tuple[str, ...]:
     found = {
-        parse_prefix(text, Code.INVALID_POLICY)
+        parse_subnet(text, dual=dual, code=Code.INVALID_POLICY)
         for item in items
         for text in list_of(item, key, Code.INVALID_POLICY)
     }
     # The packet filter refuses overlapping ranges in one set.
     return tuple(
         str(prefix)
-        for prefix in sorted(found)
-        if not any(prefix != other and prefix.subnet_of(other) for other in found)
+        for prefix in sorted(found, key=lambda each: (each.version, each.network_address))
+        if not any(prefix != other and _lies_in(prefix, other) for other in found)
     )
 
 
-def plan_encapsulated(policies: Iterable[JsonObject]) -> tuple[str, ...]:
+def _lies_in(inner: Prefix, outer: Prefix) -> bool:
+    same = inner.version == outer.version and inner.prefixlen >= outer.prefixlen
+    return same and inner.network_address in outer
+
+
+def plan_encapsulated(policies: Iterable[JsonObject], *, dual: bool = False) -> tuple[str, ...]:
     """Prefixes whose traffic is the host's to answer or to redirect (SDNRoute with NeedEncap).
 
     Every packet of a pod passes the host anyway; what is left to do is to keep such traffic, when
@@ -140,9 +145,8 @@ def plan_encapsulated(policies: Iterable[JsonObject]) -> tuple[str, ...]:
     """
     keys = ("DestinationPrefix", "NextHop", "NeedEncap")
     items = [fold_keys(i, keys, Code.INVALID_POLICY) for i in settings_of(policies, "SDNRoute")]
-    return _prefixes(
-        [{"P": [i.get("DestinationPrefix")]} for i in items if i.get("NeedEncap")], "P"
-    )
+    wanted = [{"P": [i.get("DestinationPrefix")]} for i in items if i.get("NeedEncap")]
+    return _prefixes(wanted, "P", dual=dual)
 
 
 NAT_FLAGS: Final = {"None": 0, "LocalRoutedVip": 1, "IPv6": 2}

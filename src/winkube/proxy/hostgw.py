@@ -117,7 +117,8 @@ class HostGateway:
         )
         async with AsyncHnsClient(config.hns_socket) as hns:
             if IPV6 in ranges and supports(await read_version(hns), Feature.DUAL_STACK):
-                wanted = replace(wanted, second_cidr=IPv6Network(ranges[IPV6]))
+                second = IPv6Network(ranges[IPV6])
+                wanted = replace(wanted, second_cidr=second, second_services=services[IPV6])
             await ensure_windows_network(hns, wanted, config.cni_conf_dir, config.cni_data_dir)
 
 

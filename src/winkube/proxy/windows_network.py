@@ -40,6 +40,7 @@ class WindowsNetwork:
     cluster_domain: str
     # Where HNS can give pods an address of the other family too.
     second_cidr: IPv6Network | None = None
+    second_services: str = ""
 
     @property
     def cidrs(self) -> tuple[Network, ...]:
@@ -76,6 +77,7 @@ class WindowsNetwork:
         """No translation inside; service and own-node traffic by way of the host (seed 002)."""
         inside = [self.cluster_cidr, self.service_cidr, str(self.node.network)]
         routes = [self.service_cidr, f"{self.node.ip}/32"]
+        routes += [self.second_services] if self.second_services else []
         nat = {"Type": "OutBoundNAT", "Settings": {"Exceptions": inside}}
         return [nat] + [
             {"Type": "SDNRoute", "Settings": {"DestinationPrefix": to, "NeedEncap": True}}

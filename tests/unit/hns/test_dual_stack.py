@@ -186,6 +186,22 @@ def test_host_ports_and_access_lists_hold_for_both_families(api: HnsApi) -> None
     assert closed.rules == ("drop",)
 
 
+def test_services_without_a_load_balancer_do_not_wander_out(api: HnsApi) -> None:
+    make_network(api)
+    routes = [
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": prefix, "NeedEncap": True}}
+        for prefix in ("10.96.0.0/12", "fd00:10:96::/112", "fd00:10:96::/120")
+    ]
+    made = make_endpoint(api, BOTH, Policies=routes)
+    attach(api, made["ID"])
+    chains = plane(api).rules[made["ID"]].chains
+    drops = {chain.table: chain.rules[0] for chain in chains if chain.name.startswith("encap")}
+    assert drops == {
+        "ip": 'ip daddr { 10.96.0.0/12 } oifname "eth0" drop',
+        "ip6": 'ip6 daddr { fd00:10:96::/112 } oifname "eth0" drop',
+    }
+
+
 def test_what_was_there_is_there_after_a_restart(make_api: Callable[..., HnsApi]) -> None:
     store = MemoryStore()
     first = make_api(NEW, store=store, second_ip=SECOND)

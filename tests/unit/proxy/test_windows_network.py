@@ -76,7 +76,8 @@ async def test_a_network_of_two_families_has_a_subnet_of_each(
     make_hns: MakeHns, tmp_path: Path
 ) -> None:
     hns = make_hns()
-    wanted = replace(WANTED, second_cidr=IPv6Network("fd00:10:244:1::/64"))
+    second = IPv6Network("fd00:10:244:1::/64")
+    wanted = replace(WANTED, second_cidr=second, second_services="fd00:10:96::/112")
     # One that has only the first subnet is not enough.
     await ensure_windows_network(hns, WANTED, tmp_path / "net.d", tmp_path / "data")
     for _ in range(2):
@@ -94,3 +95,5 @@ async def test_a_network_of_two_families_has_a_subnet_of_each(
     conf = json.loads((tmp_path / "net.d/10-winkube.conf").read_text())
     assert (conf["type"], conf["optionalFlags"]) == ("sdnbridge", {"enableDualStack": True})
     assert [row[0]["gateway"] for row in conf["ipam"]["ranges"]] == addresses
+    last = conf["AdditionalArgs"][-1]["value"]["Settings"]
+    assert last == {"DestinationPrefix": "fd00:10:96::/112", "NeedEncap": True}

@@ -127,29 +127,43 @@ def rules_for_endpoint(
     parts = [Rules(frozenset({Element("selves", f"{address} . {address}")}))]
     if nat is not None:
         parts.append(_outbound_rules(address, nat, config))
-    if encapsulated:
-        # Dropped unseen, not refused: a connection that comes a moment before its load balancer
-        # is tried again by its sender, and conntrack has not learnt a path without translation.
-        drop = f'ip daddr {{ {", ".join(encapsulated)} }} oifname "{config.uplink}" drop'
-        chain = _named("encap", [drop])
-        element = Element("encapsulated", str(address), f"jump {chain.name}")
-        parts.append(Rules(frozenset({element}), frozenset({chain})))
+    parts += _encapsulated_rules(address, encapsulated, config.uplink)
     parts += _mapping_rules(address, mappings)
     parts += _acl_rules(address, acls)
     return merge(parts)
 
 
 def rules_for_second(
-    address: IPv6Address, mappings: Sequence[PortMapping], acls: Sequence[Acl]
+    address: IPv6Address,
+    mappings: Sequence[PortMapping],
+    acls: Sequence[Acl],
+    encapsulated: Sequence[str],
+    uplink: str,
 ) -> Rules:
     """The endpoint's other address. Nothing is translated: the way leads no further than the host.
 
     A rule that names addresses names IPv4 ones, and means none of this family's packets.
     """
     parts = [Rules(frozenset({Element("selves", f"{address} . {address}", table=IPV6.word)}))]
+    parts += _encapsulated_rules(address, encapsulated, uplink)
     parts += _mapping_rules(address, mappings)
     parts += _acl_rules(address, [acl for acl in acls if not acl.local and not acl.remote])
     return merge(parts)
+
+
+def _encapsulated_rules(address: Address, prefixes: Sequence[str], uplink: str) -> list[Rules]:
+    """Dropped unseen, not refused.
+
+    A connection that comes a moment before its load balancer is tried again by its sender, and
+    conntrack has not learnt a path without translation.
+    """
+    if not prefixes:
+        return []
+    table = family_of(str(address)).word
+    drop = f'{table} daddr {{ {", ".join(prefixes)} }} oifname "{uplink}" drop'
+    chain = _named("encap", [drop], table)
+    element = Element("encapsulated", str(address), f"jump {chain.name}", table)
+    return [Rules(frozenset({element}), frozenset({chain}))]
 
 
 def _mapping_rules(address: Address, mappings: Sequence[PortMapping]) -> list[Rules]:
