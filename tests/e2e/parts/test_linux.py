@@ -1,11 +1,13 @@
+import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from winkube.linux import cgroup, mount
+from winkube.linux import cgroup, link, mount, nft
 from winkube.linux.conntrack import Pattern, forget
 from winkube.linux.netns import (
     call_in_netns,
@@ -105,3 +107,35 @@ def test_forgetting_flows_that_do_not_exist_is_fine() -> None:
     create_netns("wkt-l3")
     patterns = [Pattern(53, "10.0.0.1", target="10.0.0.2"), Pattern(53, "10.0.0.1")]
     call_in_netns(netns_path("wkt-l3"), lambda: forget(patterns))
+
+
+@pytest.mark.parametrize(
+    ("word", "address", "place"),
+    [("ip", "10.99.0.1", "10.99.0.1"), ("ip6", "fd00:99::1", "[fd00:99::1]")],
+)
+def test_a_flow_that_is_forgotten_is_led_anew(word: str, address: str, place: str) -> None:
+    netns = netns_path("wkt-l4")
+    create_netns("wkt-l4")
+    link.batch([f"address add {address} dev lo"], netns="wkt-l4")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+    def open_socket(port: int) -> socket.socket:
+        made = socket.socket(family, socket.SOCK_DGRAM)
+        made.settimeout(0.5)
+        made.bind((address, port))
+        return made
+
+    def lead_to(port: int) -> None:
+        nft.delete_table(word, "flows", "wkt-l4")
+        chain = f"type nat hook output priority -100; udp dport 53 dnat to {place}:{port};"
+        nft.apply(f"table {word} flows {{\n chain out {{ {chain} }}\n}}\n", "wkt-l4")
+
+    client, one, two = (call_in_netns(netns, partial(open_socket, p)) for p in (0, 8001, 8002))
+    with client, one, two:
+        for port, server in ((8001, one), (8002, one)):
+            lead_to(port)
+            client.sendto(b"x", (address, 53))
+            assert server.recv(10) == b"x"
+        call_in_netns(netns, lambda: forget([Pattern(53, address, target=address)]))
+        client.sendto(b"x", (address, 53))
+        assert two.recv(10) == b"x"

@@ -1,7 +1,7 @@
 import socket
 import struct
 
-from winkube.linux.conntrack import Pattern, to_message
+from winkube.linux.conntrack import Pattern, parse_flow, to_message
 
 
 def test_a_message_states_its_own_length_and_asks_for_an_answer() -> None:
@@ -19,8 +19,20 @@ def test_a_pattern_without_target_does_not_mention_one() -> None:
     assert len(short) < len(long)
 
 
-def test_a_pattern_of_the_other_family_is_asked_for_in_that_family() -> None:
-    message = to_message(Pattern(53, "fd00:10:244:1::5", target="fd00:10:96::a"), 1)
-    assert message[16] == socket.AF_INET6
-    for address in ("fd00:10:244:1::5", "fd00:10:96::a"):
-        assert socket.inet_pton(socket.AF_INET6, address) in message
+def attribute(kind: int, payload: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(payload), kind) + payload + b"\0" * (-len(payload) % 4)
+
+
+def test_a_flow_of_ipv6_fits_its_port_with_and_without_the_address_asked() -> None:
+    asked, answers = (socket.inet_pton(socket.AF_INET6, ip) for ip in ("fd00::a", "fd00:1::5"))
+    ports = attribute(1, b"\x11") + attribute(2, b"\xc0\x00") + attribute(3, b"\x00\x35")
+    original = attribute(1, attribute(4, asked)) + attribute(2, ports)
+    reply = attribute(1, attribute(3, answers))
+    flow = parse_flow(attribute(1 | 0x8000, original) + attribute(2 | 0x8000, reply))
+    assert flow is not None
+    assert flow.key == original
+    assert flow.patterns == (
+        Pattern(53, "fd00:1::5", target="fd00::a"),
+        Pattern(53, "fd00:1::5"),
+    )
+    assert parse_flow(attribute(1 | 0x8000, attribute(1, attribute(4, asked)))) is None
