@@ -152,7 +152,7 @@ async def test_everybody_may_write_into_memory_also_after_a_reboot(
     async def token(pod: JsonObject, projection: JsonObject) -> str:
         return ""
 
-    source = PayloadSource(lookup, token, NodeFacts("lin-1", "192.0.2.1", {}))
+    source = PayloadSource(lookup, token, NodeFacts("lin-1", ("192.0.2.1",), {}))
     modes = []
     try:
         for _ in range(2):
