@@ -19,7 +19,7 @@ async def test_an_address_object_lives_as_long_as_its_service(api: Any, space: s
     path = f"{PATH}/ipaddresses/{made['spec']['clusterIP']}"
     await eventually(lambda: api("GET", path).status == 200)
     found = api("GET", path).body
-    parent = {"group": "", "resource": "services", "namespace": space, "name": "web"}
+    parent = {"resource": "services", "namespace": space, "name": "web"}
     assert found["spec"]["parentRef"] == parent
     assert found["metadata"]["labels"] == {
         "ipaddress.kubernetes.io/ip-family": "IPv4",

@@ -191,7 +191,8 @@ def to_page(
 ) -> ListResult:
     if served.converts:
         items = [item_as_served(served, item) for item in items]
-    chosen = [item for item in items if selection.everything or selection.matches(item)]
+    matches = selection.matches
+    chosen = items if selection.everything else [item for item in items if matches(item)]
     # Of no certain version is whatever is at hand, which is everything.
     everything = params.version == "0" and not params.token
     if not params.limit or everything or len(chosen) < params.limit:
