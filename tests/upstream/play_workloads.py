@@ -88,10 +88,12 @@ async def play_all(
 
     async with ApiClient(plane.client) as client, sight_of(client) as sight:
         assert await sight.until("", lambda: _prepared(sight.every("Node", "")), PATIENCE)
-        async with asyncio.TaskGroup() as tasks:
-            for group, scenarios in chosen.items():
-                for number, scenario in enumerate(scenarios):
-                    tasks.create_task(one(group, number, scenario))
+        for last in (False, True):
+            async with asyncio.TaskGroup() as tasks:
+                for group, scenarios in chosen.items():
+                    for number, scenario in enumerate(scenarios):
+                        if scenario.last is last:
+                            tasks.create_task(one(group, number, scenario))
         await sight.quiet("events", LONG_QUIET_SECONDS)
         async with asyncio.TaskGroup() as tasks:
             for stage in stages.values():

@@ -86,6 +86,8 @@ class Scenario:
     ignore: Sequence[str] = ()
     # Waits for about a minute: begun first.
     patient: bool = False
+    # Gives everybody's new Services other addresses: played when all others are over.
+    last: bool = False
 
 
 class Sight:

@@ -71,7 +71,8 @@ def test_a_group_is_measured_killed_and_removed() -> None:
     reaper = threading.Thread(target=process.wait)
     cgroup.add(f"{GROUP}/a/b", process.pid)
     reaper.start()
-    assert cgroup.pids(GROUP) == [process.pid]
+    # It may have come as far as its child.
+    assert process.pid in cgroup.pids(GROUP)
     assert cgroup.pids(GROUP, recursive=False) == []
     cgroup.kill_all(GROUP)
     reaper.join()

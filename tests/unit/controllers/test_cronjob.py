@@ -1,7 +1,7 @@
 from typing import Any
 
 from winkube.api.cron import parse_schedule
-from winkube.api.errors import ConflictError
+from winkube.api.errors import ConflictError, NotFoundError
 from winkube.base.clock import parse_rfc3339, to_rfc3339
 from winkube.base.types import JsonObject
 from winkube.client.events import EventRecorder
@@ -179,6 +179,35 @@ async def test_success_is_noted_though_its_job_is_no_history_and_the_first_write
         await eventually(lambda: not cluster.jobs())
         await eventually(lambda: "active" not in cluster.status())
     assert cluster.status()["lastSuccessfulTime"] == "2024-01-01T00:10:01Z"
+
+
+class Outrun(FakeApi):
+    """Jobs are gone before they are deleted."""
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str | None = None,
+        options: JsonObject | None = None,
+    ) -> JsonObject:
+        gone = await super().delete(resource, name, namespace=namespace, options=options)
+        if resource == JOBS:
+            raise NotFoundError.of("jobs", name, group="batch")
+        return gone
+
+
+async def test_nothing_is_said_of_history_that_is_gone_already() -> None:
+    cluster = Cluster(api=Outrun())
+    cluster.api.seed(CRONJOBS, cron_job(successfulJobsHistoryLimit=0))
+    async with cluster.run():
+        await eventually(lambda: cluster.status().get("active"))
+        await cluster.end(minute("00:10:00"), "Complete")
+        await eventually(lambda: not cluster.jobs())
+        await eventually(lambda: "active" not in cluster.status())
+        messages = await cluster.messages()
+    assert sorted(messages) == ["SawCompletedJob", "SuccessfulCreate"]
 
 
 async def test_forbid_waits_for_the_running_job() -> None:

@@ -42,6 +42,7 @@ SCENARIOS = [
             gone("ServiceCIDR", "{ns}-a"),
         ],
         also=("ServiceCIDR",),
+        last=True,
     ),
     Scenario(
         "ranges: one in another",
@@ -59,6 +60,7 @@ SCENARIOS = [
             gone("ServiceCIDR", "{ns}-a"),
         ],
         also=("ServiceCIDR",),
+        last=True,
     ),
     Scenario(
         "ranges: let go for a new one",
@@ -78,5 +80,6 @@ SCENARIOS = [
             gone("ServiceCIDR", "{ns}-b"),
         ],
         also=("ServiceCIDR",),
+        last=True,
     ),
 ]

@@ -248,6 +248,10 @@ class CronJobController(Controller):
                 namespace=namespace_of(job),
                 options={"propagationPolicy": "Background"},
             )
+        except NotFoundError:
+            # Gone already: our own status was written, and seen, before what we deleted.
+            _drop(cron_job, uid_of(job))
+            return True
         except ApiError as error:
             self.event(cron_job, "Warning", "FailedDelete", f"Deleted job: {error}")
             return False
