@@ -16,7 +16,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST: Final = 64  # of those that are remembered
-_WIDEST_V6: Final = 64  # of service ranges, as upstream has it
+WIDEST_V6: Final = 64  # of service ranges, as upstream has it
 _NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _NOT_A_NETWORK: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 _ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])|(?<=\.)0+(?=[0-9])|(?<=:)0+(?=[0-9]+\.)")
@@ -76,7 +76,7 @@ def service_ranges(text: str) -> tuple[Network, ...]:
     if len(networks) > 2 or len({network.version for network in networks}) < len(networks):
         raise ValueError(f"service range {text}: give one network, or one IPv4 and one IPv6")
     for network in networks:
-        if network.version == 6 and network.prefixlen < _WIDEST_V6:
+        if network.version == 6 and network.prefixlen < WIDEST_V6:
             raise ValueError(f"service range {network}: an IPv6 one has a prefix of 64 or longer")
         if network.max_prefixlen - network.prefixlen < 2:
             raise ValueError(f"service range {network}: a prefix of two bits less is the least")

@@ -19,6 +19,7 @@ from winkube.base.limits import allow_open_files
 from winkube.client.config import ClientConfig
 from winkube.client.rest import ApiClient
 from winkube.cluster import containerd, pki
+from winkube.cluster.access import API_PORT, client_config
 from winkube.cluster.addons import METRICS_PORT
 from winkube.cluster.errors import StartError
 from winkube.cluster.linux_root import ensure_template, fill_root
@@ -32,7 +33,6 @@ from winkube.linux import cgroup, netns
 from winkube.machines.personality import Personality, find_personality
 from winkube.machines.underlay import netns_name
 
-API_PORT: Final = 6443
 CLUSTER_DOMAIN: Final = "cluster.local"
 UPLINK: Final = "eth0"
 
@@ -84,30 +84,6 @@ def _node_components(state: ClusterState, node: NodeSpec, network: str) -> list[
 
 def cgroup_of(state: ClusterState, *parts: str) -> str:
     return "/".join(("/winkube", state.spec.name, *parts))
-
-
-def client_config(state: ClusterState, identity: str) -> ClientConfig:
-    """How a component inside the cluster reaches the API server."""
-    pair = pki.pair(state, identity)
-    return ClientConfig(
-        server=f"https://{state.control_plane_ip}:{API_PORT}",
-        ca_file=pki.ca_file(state),
-        cert_file=pair.cert,
-        key_file=pair.key,
-        user_agent=f"winkube/{identity}",
-    )
-
-
-def admin_client_config(state: ClusterState) -> ClientConfig:
-    """How a command on the host reaches it."""
-    pair = pki.pair(state, "admin")
-    return ClientConfig(
-        server=f"https://127.0.0.1:{state.api_port}",
-        ca_file=pki.ca_file(state),
-        cert_file=pair.cert,
-        key_file=pair.key,
-        user_agent="winkube",
-    )
 
 
 def _serve(*parts: Part) -> NoReturn:

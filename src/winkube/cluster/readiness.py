@@ -13,7 +13,8 @@ from winkube.client.errors import ClientError
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
 from winkube.cluster import addons
-from winkube.cluster.components import admin_client_config, log_file
+from winkube.cluster.access import admin_client_config
+from winkube.cluster.components import log_file
 from winkube.cluster.errors import StartError
 from winkube.cluster.simulation import SIMULATED
 from winkube.cluster.state import ClusterState

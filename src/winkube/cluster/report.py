@@ -12,7 +12,8 @@ from winkube.base.types import JsonObject
 from winkube.client.errors import ClientError
 from winkube.client.resource import NODES
 from winkube.client.rest import ApiClient
-from winkube.cluster.components import admin_client_config, log_file, plan_components
+from winkube.cluster.access import admin_client_config
+from winkube.cluster.components import log_file, plan_components
 from winkube.cluster.daemon import running_supervisor
 from winkube.cluster.process import load_record
 from winkube.cluster.readiness import is_ready

@@ -9,13 +9,12 @@ import asyncio
 import bisect
 import builtins
 import copy
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, Self
 
-from winkube.api.errors import AlreadyExistsError, ConflictError, ExpiredError, NotFoundError
+from winkube.api.errors import AlreadyExistsError, ConflictError, NotFoundError
 from winkube.api.kinds import KINDS
 from winkube.api.patch import strategic_merge
 from winkube.api.schema import load_schema
@@ -23,13 +22,11 @@ from winkube.base.clock import Clock, to_rfc3339
 from winkube.base.ids import new_uid, random_suffix
 from winkube.base.types import JsonObject
 from winkube.client.config import ClientConfig
-from winkube.client.errors import TransportError
 from winkube.client.resource import NAMESPACES, PODS, Resource
 from winkube.client.rest import ApiClient, PatchType
 from winkube.client.stream import WatchEvent
 from winkube.testing.fake_clock import FakeClock
 from winkube.testing.fake_objects import (
-    Matcher,
     add_propagation,
     check_preconditions,
     check_uid,
@@ -43,56 +40,9 @@ from winkube.testing.fake_objects import (
     merge,
     place_of,
 )
+from winkube.testing.fake_watch import Change, Watch
 
 Place = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    version: int
-    resource: Resource
-    type: str
-    object: JsonObject
-    previous: JsonObject | None
-
-
-class _Watch:
-    def __init__(self, api: "FakeApi", resource: Resource, matches: Matcher, version: int) -> None:
-        self._api = api
-        self._resource = resource
-        self._matches = matches
-        self._version = version
-        self._epoch = api.watch_state()[0]
-        self._ready: deque[WatchEvent] = deque()
-
-    def __aiter__(self) -> "_Watch":
-        return self
-
-    async def __anext__(self) -> WatchEvent:
-        while not self._ready:
-            epoch, oldest, changed = self._api.watch_state()
-            if self._version < oldest:
-                raise ExpiredError(f"too old resource version: {self._version} ({oldest})")
-            if epoch != self._epoch:
-                raise TransportError("fake", "watch broken")
-            fresh = self._api.changes_after(self._version)
-            for change in fresh:
-                self._version = change.version
-                self._translate(change)
-            if not fresh:
-                await changed.wait()
-        return self._ready.popleft()
-
-    def _translate(self, change: _Change) -> None:
-        """A change into or out of the selection is an addition or a deletion."""
-        if change.resource != self._resource:
-            return
-        now = change.type != "DELETED" and self._matches(change.object)
-        before = change.previous is not None and self._matches(change.previous)
-        type_ = {(True, True): "MODIFIED", (False, True): "ADDED", (True, False): "DELETED"}
-        if now or before:
-            event = WatchEvent(type_[before, now], copy.deepcopy(change.object))
-            self._ready.append(event)
 
 
 class FakeApi(ApiClient):
@@ -102,7 +52,7 @@ class FakeApi(ApiClient):
         self.calls: list[tuple[str, str, str]] = []
         self._objects: dict[Resource, dict[Place, JsonObject]] = defaultdict(dict)
         self._version = 1
-        self._history: list[_Change] = []
+        self._history: list[Change] = []
         self._oldest = 0
         self._epoch = 0
         self._failures: list[Exception] = []
@@ -293,13 +243,13 @@ class FakeApi(ApiClient):
         lean: bool = False,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         matches = matcher(resource, namespace, label_selector, field_selector)
-        yield _Watch(self, resource, matches, int(resource_version))
+        yield Watch(self, resource, matches, int(resource_version))
 
     def watch_state(self) -> tuple[int, int, asyncio.Event]:
         """For a watch: the epoch of open streams, the oldest version kept, the next change."""
         return self._epoch, self._oldest, self._changed
 
-    def changes_after(self, version: int) -> builtins.list[_Change]:
+    def changes_after(self, version: int) -> builtins.list[Change]:
         start = bisect.bisect_right(self._history, version, key=lambda change: change.version)
         return self._history[start:]
 
@@ -395,7 +345,7 @@ class FakeApi(ApiClient):
     def _record(
         self, resource: Resource, type_: str, obj: JsonObject, old: JsonObject | None
     ) -> None:
-        self._history.append(_Change(self._version, resource, type_, copy.deepcopy(obj), old))
+        self._history.append(Change(self._version, resource, type_, copy.deepcopy(obj), old))
         self._wake()
 
     def _wake(self) -> None:

@@ -1,13 +1,9 @@
 """The ranges that cluster addresses come from, as ServiceCIDR objects say."""
 
-from typing import Final
-
-from winkube.api.addresses import Network, parse_network
+from winkube.api.addresses import WIDEST_V6, Network, parse_network
 from winkube.api.meta import is_condition_true, is_deleting
 from winkube.apiserver.item import Item
 from winkube.apiserver.served import Served
-
-_WIDEST_V6: Final = 64
 
 
 class Ranges:
@@ -33,4 +29,4 @@ def _networks(item: Item) -> list[Network]:
         return []
     parsed = (parse_network(text) for text in obj["spec"].get("cidrs") or ())
     networks = [each[1] for each in parsed if each is not None]
-    return [each for each in networks if each.version == 4 or each.prefixlen >= _WIDEST_V6]
+    return [each for each in networks if each.version == 4 or each.prefixlen >= WIDEST_V6]
